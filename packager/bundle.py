@@ -1,0 +1,77 @@
+"""The staged tree of one target as a frozen value. Layouts make it, formats eat it, nobody mutates it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import BinaryIO
+
+from pydantic import model_validator
+
+from packager.files import Blob, is_plain_relative
+from packager.model import Frozen
+
+
+class BundleFile(Frozen):
+    """One file of the tree. `path` is relative with `/`; `local` is where its bytes are right now.
+
+    `role` is a row of `targets/qairt.toml` for vendor files and one of runner, context, htp-config,
+    runner-config, licence, document, support, sums for ours. `arch` is the Hexagon number that the
+    role was filled for. `origin` says in a person's words where the bytes came from.
+    """
+
+    path: str
+    role: str
+    blob: Blob
+    local: Path
+    mode: int = 0o644
+    arch: int | None = None
+    soc: str | None = None
+    origin: str = ""
+
+    @property
+    def name(self) -> str:
+        """The last part of the path."""
+        return self.path.rpartition("/")[2]
+
+    def open(self) -> BinaryIO:
+        """A stream of the bytes."""
+        return self.local.open("rb")
+
+
+class BundleLink(Frozen):
+    """A symbolic link. `target` is relative to the link's own folder."""
+
+    path: str
+    target: str
+
+
+class Bundle(Frozen):
+    """Files and links sorted by path. Raises ValueError for two of one name and for unsafe paths."""
+
+    files: tuple[BundleFile, ...]
+    links: tuple[BundleLink, ...] = ()
+
+    @model_validator(mode="after")
+    def _plain_and_unique(self) -> Bundle:
+        seen: set[str] = set()
+        for path in (*(f.path for f in self.files), *(link.path for link in self.links)):
+            if not is_plain_relative(path):
+                raise ValueError(f"not a plain relative path: {path}")
+            if path.casefold() in seen:
+                raise ValueError(f"two files of one name: {path}")
+            seen.add(path.casefold())
+        return self
+
+    @classmethod
+    def of(cls, files: Iterable[BundleFile], links: Iterable[BundleLink] = ()) -> Bundle:
+        """A bundle in canonical order (byte order of the paths)."""
+        return cls(
+            files=tuple(sorted(files, key=lambda f: f.path.encode())),
+            links=tuple(sorted(links, key=lambda link: link.path.encode())),
+        )
+
+    @property
+    def size(self) -> int:
+        """Bytes of all files together."""
+        return sum(f.blob.size for f in self.files)

@@ -1,0 +1,249 @@
+"""What is true of the world: SoCs, boards, systems, QAIRT releases, read from `targets/*.toml`.
+
+Tables are data. Nothing outside this module knows their file names, and nothing in Python repeats
+their content. Every row says where it comes from.
+"""
+
+from __future__ import annotations
+
+import functools
+import tomllib
+from typing import Any, Literal
+
+from packager import resources
+from packager.errors import ManifestError, nearest
+from packager.model import Frozen
+
+
+class Soc(Frozen):
+    """One silicon. `hexagon` is the DSP architecture (73 for v73), `vtcm_mb` its VTCM in MiB."""
+
+    id: str
+    soc_model: int
+    hexagon: int | None = None
+    vtcm_mb: int | None = None
+    fp16: bool | None = None
+    weight_sharing: bool | None = None
+    chips: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
+    accepts: tuple[int, ...] = ()
+    proxy_for: tuple[str, ...] = ()
+    linux_soc_ids: tuple[int, ...] = ()
+    systems: tuple[str, ...] = ()
+    conflicts: tuple[str, ...] = ()
+    source: str
+
+    @property
+    def title(self) -> str:
+        """What a person calls it."""
+        return self.names[0] if self.names else (self.chips[0] if self.chips else self.id)
+
+    @property
+    def arch(self) -> str:
+        """`v73`, or `no HTP` where the HTP backend does not know the part."""
+        return f"v{self.hexagon}" if self.hexagon else "no HTP"
+
+
+class Board(Frozen):
+    """A device that people own, and the SoC on it."""
+
+    id: str
+    name: str
+    soc: str
+    aliases: tuple[str, ...] = ()
+    source: str
+
+
+class System(Frozen):
+    """An operating system and the runtime formats that can run on it."""
+
+    id: str
+    name: str
+    runtimes: tuple[str, ...]
+    source: str
+
+
+class Abi(Frozen):
+    """A binary interface on one system; see the head of `targets/systems.toml` for the fields."""
+
+    id: str
+    system: str
+    machine: str
+    arch: str
+    debian: str | None = None
+    libc: str
+    glibc: str | None = None
+    glibcxx: str | None = None
+    zig: str | None = None
+    simulator: bool = False
+    aliases: tuple[str, ...] = ()
+    source: str
+
+
+class FormatRow(Frozen):
+    """A package format; `later` means that this version of hexpack does not write it yet."""
+
+    id: str
+    systems: tuple[str, ...]
+    extension: str
+    later: bool = False
+    source: str
+
+
+class Release(Frozen):
+    """A QAIRT release. `build` is the id inside its libraries."""
+
+    version: str
+    build: str
+    core_api: str
+    backend_api: str
+    system_api: str | None = None
+    blob: str | None = None
+    source: str
+
+
+class RuntimeSet(Frozen):
+    """Where the device libraries of one release and ABI are found; paths are inside the wheel."""
+
+    release: str
+    abis: tuple[str, ...]
+    wheel: str
+    platform: str
+    sha256: str
+    root: str
+    archs: tuple[int, ...]
+    catalogues: tuple[int, ...] = ()
+    extra: tuple[str, ...] = ()
+    licences: tuple[str, ...] = ()
+    source: str
+
+
+class Role(Frozen):
+    """What a vendor file is for, and its name on each system (`{arch}` is the Hexagon number)."""
+
+    id: str
+    files: dict[str, str]
+    folder: str
+    needed: Literal["always", "device", "compose", "catalogue"]
+    per_arch: bool = False
+    machine: Literal["host", "hexagon", "any"]
+    source: str
+
+
+@functools.cache
+def table(name: str) -> dict[str, Any]:
+    """One raw table file of `targets/`, parsed."""
+    return tomllib.loads(resources.text("targets", f"{name}.toml"))
+
+
+@functools.cache
+def socs() -> tuple[Soc, ...]:
+    """All SoCs in the order of the table."""
+    return tuple(Soc.model_validate(row) for row in table("socs")["soc"])
+
+
+@functools.cache
+def boards() -> tuple[Board, ...]:
+    """All boards in the order of the table."""
+    return tuple(Board.model_validate(row) for row in table("boards")["board"])
+
+
+@functools.cache
+def systems() -> dict[str, System]:
+    """Operating systems by id."""
+    return {row["id"]: System.model_validate(row) for row in table("systems")["system"]}
+
+
+@functools.cache
+def abis() -> dict[str, Abi]:
+    """ABIs by id."""
+    return {row["id"]: Abi.model_validate(row) for row in table("systems")["abi"]}
+
+
+@functools.cache
+def formats() -> dict[str, FormatRow]:
+    """Package formats by id."""
+    return {row["id"]: FormatRow.model_validate(row) for row in table("systems")["format"]}
+
+
+@functools.cache
+def releases() -> dict[str, Release]:
+    """QAIRT releases by version."""
+    return {row["version"]: Release.model_validate(row) for row in table("qairt")["release"]}
+
+
+@functools.cache
+def runtime_sets() -> tuple[RuntimeSet, ...]:
+    """Known runtime sets."""
+    return tuple(RuntimeSet.model_validate(row) for row in table("qairt")["runtime_set"])
+
+
+@functools.cache
+def roles() -> tuple[Role, ...]:
+    """File roles in the order of the table."""
+    return tuple(Role.model_validate(row) for row in table("qairt")["role"])
+
+
+def _fold(word: str) -> str:
+    return word.lower().replace("_", "-").replace(" ", "-")
+
+
+@functools.cache
+def _soc_words() -> dict[str, Soc]:
+    """Every word that means a SoC. Ids and chip ids win over marketing names and boards."""
+    words: dict[str, Soc] = {}
+    by_id = {soc.id: soc for soc in socs()}
+    for soc in socs():
+        for word in (soc.id, *soc.chips, *soc.aliases):
+            words.setdefault(_fold(word), soc)
+    for soc in socs():
+        for word in soc.names:
+            words.setdefault(_fold(word), soc)
+    for board in boards():
+        owner = by_id.get(board.soc) or words[_fold(board.soc)]
+        for word in (board.id, board.name, *board.aliases):
+            words.setdefault(_fold(word), owner)
+    return words
+
+
+def soc(word: str) -> Soc:
+    """The SoC that a chip id, marketing name, alias or board means.
+
+    Raises ManifestError with the nearest known word.
+    """
+    words = _soc_words()
+    found = words.get(_fold(word))
+    if found:
+        return found
+    close = nearest(word, words)
+    hint = f'did you mean "{close}" ({words[close].title}, Hexagon {words[close].arch})?' if close else ""
+    raise ManifestError(
+        f'unknown SoC "{word}"',
+        evidence=(hint,) if hint else (),
+        fix="`hexpack socs` lists every SoC, `hexpack socs WORD` those that match",
+    )
+
+
+def find_socs(word: str) -> tuple[Soc, ...]:
+    """SoCs with `word` anywhere in their ids, names, aliases, boards, arch or soc_model."""
+    wanted = _fold(word)
+    named: dict[str, list[str]] = {}
+    for alias, owner in _soc_words().items():
+        named.setdefault(owner.id, []).append(alias)
+    return tuple(
+        s
+        for s in socs()
+        if any(wanted in alias for alias in named.get(s.id, [s.id]))
+        or wanted in (s.arch.lower(), str(s.soc_model))
+    )
+
+
+def abi(word: str) -> Abi | None:
+    """The ABI with this id or alias."""
+    return next((row for row in abis().values() if word == row.id or word in row.aliases), None)
+
+
+def runtime_set(release: str, abi_id: str) -> RuntimeSet | None:
+    """Where the libraries of this release and ABI are found, if a table row knows."""
+    return next((s for s in runtime_sets() if s.release == release and abi_id in s.abis), None)

@@ -1,0 +1,1 @@
+"""Readers: what a file says about itself, from its bytes, without opinion."""

@@ -1,0 +1,181 @@
+"""The facts that readers return: one frozen model per kind of file.
+
+A fact never says whether something is good. Sizes and alignments are in bytes unless a name says
+otherwise; `None` means that the file does not say.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from packager.model import Frozen
+
+
+class ElfFacts(Frozen):
+    """An ELF shared object or executable.
+
+    `machine` is AARCH64, X86_64, HEXAGON, ARM … or the number in hex; `flags` is the raw e_flags word;
+    `hexagon_arch` is 73 for v73 (e_flags & 0x3ff) and None off Hexagon. `qairt_build` is the whole id
+    (`v2.51.0.260929181845`), `qairt_release` the first three numbers, known for more files.
+    """
+
+    kind: Literal["elf"] = "elf"
+    machine: str
+    bits: Literal[32, 64]
+    abi: Literal["glibc", "musl", "bionic", "qnx", "hexagon", "unknown"]
+    flags: int
+    hexagon_arch: int | None = None
+    soname: str | None = None
+    needed: tuple[str, ...] = ()
+    search_path: tuple[str, ...] = ()
+    interpreter: str | None = None
+    skel_release: str | None = None
+    qnn_entries: tuple[str, ...] = ()
+    qairt_build: str | None = None
+    qairt_release: str | None = None
+    glibc_needed: str | None = None
+    glibcxx_needed: str | None = None
+    max_page_alignment: int = 0
+
+
+class PeFacts(Frozen):
+    """A Windows DLL or executable. `signature_valid` is None for an unsigned file."""
+
+    kind: Literal["pe"] = "pe"
+    machine: str
+    file_version: str | None = None
+    product_version: str | None = None
+    imports: tuple[str, ...] = ()
+    signer: str | None = None
+    signature_valid: bool | None = None
+    qairt_build: str | None = None
+    qairt_release: str | None = None
+
+
+class CatalogueMember(Frozen):
+    """One file that a catalogue vouches for; digests are lower-case hex of the whole file."""
+
+    name: str | None
+    sha1: str | None = None
+    sha256: str | None = None
+
+
+class CatalogueFacts(Frozen):
+    """A Windows catalogue (.cat). `problem` says why `signature_valid` is False."""
+
+    kind: Literal["catalogue"] = "catalogue"
+    members: tuple[CatalogueMember, ...]
+    signer: str | None
+    chain: tuple[str, ...] = ()
+    systems: str | None = None
+    signature_valid: bool
+    problem: str | None = None
+
+
+class TensorFacts(Frozen):
+    """A graph input or output. `scale` and `offset` follow QNN: real = (q + offset) * scale."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    scale: float | None = None
+    offset: int | None = None
+
+
+class GraphFacts(Frozen):
+    """One graph of a context binary. `optimization` is the O level, `vtcm_mb` is in MiB."""
+
+    name: str
+    inputs: tuple[TensorFacts, ...]
+    outputs: tuple[TensorFacts, ...]
+    optimization: int | None = None
+    vtcm_mb: float | None = None
+    hvx_threads: int | None = None
+    spill_fill_bytes: int | None = None
+
+
+class ContextFacts(Frozen):
+    """A QNN context binary. `authority` is libQnnSystem, or `head` where only the file's head was read.
+
+    Versions are dotted strings. `soc_model` is 0 or None in files of old releases.
+    """
+
+    kind: Literal["context-binary"] = "context-binary"
+    authority: Literal["libQnnSystem", "head"]
+    backend_id: int
+    qairt_build: str | None
+    core_api: str
+    backend_api: str
+    blob_version: str
+    soc_model: int | None
+    hexagon_arch: int | None
+    graphs: tuple[GraphFacts, ...]
+
+
+class OnnxTensorFacts(Frozen):
+    """An ONNX graph input or output; a free dimension is its name, or `?` when it has none."""
+
+    name: str
+    dtype: str
+    shape: tuple[int | str, ...]
+
+
+class OnnxFacts(Frozen):
+    """An ONNX model, read without its weights. `quantized` means QuantizeLinear nodes are in the graph."""
+
+    kind: Literal["onnx"] = "onnx"
+    ir_version: int
+    opset: int
+    producer: str
+    inputs: tuple[OnnxTensorFacts, ...]
+    outputs: tuple[OnnxTensorFacts, ...]
+    operators: dict[str, int]
+    quantized: bool
+    context_binaries: tuple[str, ...] = ()
+    external_data: tuple[str, ...] = ()
+
+
+class ArchiveMember(Frozen):
+    """A file or link inside an archive."""
+
+    name: str
+    size: int
+    mode: int | None = None
+    link: str | None = None
+
+
+class ArchiveFacts(Frozen):
+    """The members of a zip, wheel, deb or tar."""
+
+    kind: Literal["archive"] = "archive"
+    format: str
+    members: tuple[ArchiveMember, ...]
+
+
+class DamagedFacts(Frozen):
+    """A file that stops making sense at `offset`."""
+
+    kind: Literal["damaged"] = "damaged"
+    offset: int
+    reason: str
+
+
+class OtherFacts(Frozen):
+    """A file of no format that matters here (text, licence, configuration)."""
+
+    kind: Literal["other"] = "other"
+
+
+Facts = Annotated[
+    ElfFacts
+    | PeFacts
+    | CatalogueFacts
+    | ContextFacts
+    | OnnxFacts
+    | ArchiveFacts
+    | DamagedFacts
+    | OtherFacts,
+    Field(discriminator="kind"),
+]

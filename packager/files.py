@@ -1,0 +1,123 @@
+"""Streaming, hashing and atomic writing. The only module of hexpack that writes files.
+
+Everything moves in blocks, so memory does not grow with the model. A file appears under its final name
+whole or not at all: it is written beside, flushed to disk, and renamed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from packager.model import Frozen
+
+BLOCK = 1 << 20
+
+
+class Blob(Frozen):
+    """Content, named by what it is. `sha256` is lower-case hex, `size` is in bytes."""
+
+    sha256: str
+    size: int
+
+
+class HashingWriter:
+    """A write-only stream that passes bytes on and knows their digest and length afterwards."""
+
+    def __init__(self, out: BinaryIO) -> None:
+        self._out, self._hash, self._size = out, hashlib.sha256(), 0
+
+    def write(self, data: bytes | memoryview) -> int:
+        """Write all of `data`; returns its length."""
+        self._hash.update(data)
+        self._size += len(data)
+        self._out.write(data)
+        return len(data)
+
+    def flush(self) -> None:
+        """Flush the stream below."""
+        self._out.flush()
+
+    @property
+    def blob(self) -> Blob:
+        """What has been written so far."""
+        return Blob(sha256=self._hash.hexdigest(), size=self._size)
+
+
+def blocks(stream: BinaryIO, size: int | None = None) -> Iterator[bytes]:
+    """Blocks of at most 1 MiB until the end of the stream, or until `size` bytes have come.
+
+    Raises EOFError when the stream ends before `size` bytes.
+    """
+    left = size
+    while left is None or left > 0:
+        block = stream.read(BLOCK if left is None else min(BLOCK, left))
+        if not block:
+            if left is None:
+                return
+            raise EOFError(f"{left} bytes missing")
+        if left is not None:
+            left -= len(block)
+        yield block
+
+
+def digest(path: Path) -> Blob:
+    """Hash a file in blocks."""
+    with path.open("rb") as stream:
+        return Blob(sha256=hashlib.file_digest(stream, "sha256").hexdigest(), size=stream.tell())
+
+
+@contextlib.contextmanager
+def written_whole(path: Path, mode: int = 0o644) -> Iterator[BinaryIO]:
+    """A binary stream whose content becomes `path` when the block ends without an exception.
+
+    The temporary name begins with `.part-`, so that a killed run leaves nothing that looks finished.
+    The mode does not depend on the umask.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, beside = tempfile.mkstemp(prefix=".part-", suffix=f"-{path.name}"[-64:], dir=path.parent)
+    try:
+        with os.fdopen(descriptor, "w+b") as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        Path(beside).chmod(mode)
+        Path(beside).replace(path)
+    except BaseException:
+        Path(beside).unlink(missing_ok=True)
+        raise
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write UTF-8 with `\\n` line ends on every host, whole or not at all."""
+    with written_whole(path) as stream:
+        stream.write(text.encode("utf-8"))
+
+
+def place(source: Path, destination: Path, mode: int = 0o644) -> None:
+    """Make `destination` a copy of `source`; the bytes may be shared where the file system can."""
+    with written_whole(destination, mode) as out, source.open("rb") as stream:
+        shutil.copyfileobj(stream, out, BLOCK)
+
+
+@contextlib.contextmanager
+def scratch(root: Path) -> Iterator[Path]:
+    """A private folder below `root` that is gone afterwards, whatever happened."""
+    root.mkdir(parents=True, exist_ok=True)
+    path = Path(tempfile.mkdtemp(prefix=".work-", dir=root))
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def is_plain_relative(name: str) -> bool:
+    """Whether a member name stays below the folder it is unpacked to, on every operating system."""
+    parts = name.replace("\\", "/").split("/")
+    return bool(name) and not name.startswith(("/", "\\")) and ":" not in parts[0] and ".." not in parts

@@ -1,0 +1,65 @@
+"""The plan: everything resolved, nothing left to look up. JSON in, JSON out, digestible."""
+
+from __future__ import annotations
+
+from packager.catalog import Abi, Release, Soc
+from packager.manifest_model import Allow, Model, Package, Settings
+from packager.model import Frozen
+
+
+class WantedFile(Frozen):
+    """A vendor file that the package needs. `folder` is inside the package tree."""
+
+    role: str
+    name: str
+    folder: str
+    machine: str
+    arch: int | None = None
+
+
+class RuntimePlan(Frozen):
+    """The runtime set of one target: which files, from which wheel or folder."""
+
+    release: Release
+    wheel: str | None = None
+    platform: str | None = None
+    sha256: str | None = None
+    root: str = ""
+    path: str | None = None
+    files: tuple[WantedFile, ...]
+    licences: tuple[str, ...] = ()
+
+
+class PackagePlan(Frozen):
+    """One file that will appear in the output folder."""
+
+    format: str
+    file_name: str
+
+
+class TargetPlan(Settings):
+    """One target with every word resolved. `label` is how reports call it."""
+
+    label: str
+    package: Package
+    system: str
+    abi: Abi
+    socs: tuple[Soc, ...]
+    precision: str
+    model: Model
+    runtime_set: RuntimePlan
+    packages: tuple[PackagePlan, ...]
+
+    @property
+    def archs(self) -> tuple[int, ...]:
+        """Hexagon architectures of the SoCs, ascending, each once."""
+        return tuple(sorted({soc.hexagon for soc in self.socs if soc.hexagon}))
+
+
+class Plan(Frozen):
+    """All targets of a manifest, in its order."""
+
+    schema_version: int = 1
+    package: Package
+    targets: tuple[TargetPlan, ...]
+    allow: tuple[Allow, ...]

@@ -1,0 +1,183 @@
+"""What a rule is, what it sees, and what it says."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterable, Iterator
+from enum import StrEnum
+from typing import NamedTuple
+
+from packager.bundle import BundleFile
+from packager.catalog import table
+from packager.facts.types import ContextFacts, DamagedFacts, Facts
+from packager.manifest_model import Allow
+from packager.model import Frozen
+from packager.plan_model import TargetPlan
+
+CONCERNS = ("libraries", "systems", "assets", "packages")
+
+
+class Severity(StrEnum):
+    """An error stops the package unless it is allowed; a warning never does."""
+
+    ERROR = "error"
+    WARNING = "warning"
+
+
+class Stage(StrEnum):
+    """When a rule can speak: `plan` needs no file, `files` needs the staged tree."""
+
+    PLAN = "plan"
+    FILES = "files"
+
+
+class Finding(Frozen):
+    """One fault, with evidence and the way out. `allowed` is the manifest's reason, if it has one."""
+
+    rule: str
+    severity: Severity
+    target: str
+    title: str
+    file: str
+    found: str
+    wanted: str
+    fix: str
+    on_device: str = ""
+    allowed: str | None = None
+
+    @property
+    def refuses(self) -> bool:
+        """Whether this finding stops the package."""
+        return self.severity is Severity.ERROR and self.allowed is None
+
+
+class Said(NamedTuple):
+    """What a rule yields; id, severity, title and symptom are added from its registration and table."""
+
+    file: str
+    found: str
+    wanted: str
+    fix: str
+
+
+class Examined(Frozen):
+    """A staged file together with what its bytes say."""
+
+    file: BundleFile
+    facts: Facts
+
+
+class Proof(Frozen):
+    """One model output compared with the reference. `cosine` over all samples, `max_abs` the worst."""
+
+    soc: str
+    output: str
+    cosine: float
+    max_abs: float
+    samples: int
+
+
+class Case(Frozen):
+    """Everything that rules may look at for one target."""
+
+    plan: TargetPlan
+    files: tuple[Examined, ...] = ()
+    proofs: tuple[Proof, ...] = ()
+
+    def of_role(self, *roles: str) -> tuple[Examined, ...]:
+        """Files of these roles whose bytes could be read."""
+        return tuple(
+            e for e in self.files if e.file.role in roles and not isinstance(e.facts, DamagedFacts)
+        )
+
+    def one(self, role: str, arch: int | None = None) -> Examined | None:
+        """The file of this role (and Hexagon arch), readable or not; None when there is none."""
+        return next((e for e in self.files if e.file.role == role and e.file.arch == arch), None)
+
+    def contexts(self) -> Iterator[tuple[Examined, ContextFacts]]:
+        """Context binaries with their facts."""
+        for examined in self.files:
+            if isinstance(examined.facts, ContextFacts):
+                yield examined, examined.facts
+
+
+class Rule(NamedTuple):
+    """A registered rule."""
+
+    id: str
+    severity: Severity
+    stage: Stage
+    prevents: tuple[str, ...]
+    judge: Callable[[Case], Iterable[Said]]
+
+
+_RULES: dict[str, Rule] = {}
+
+
+def rule(
+    id: str, *, severity: Severity, stage: Stage = Stage.FILES, prevents: tuple[str, ...] = ()  # noqa: A002
+) -> Callable[[Callable[[Case], Iterable[Said]]], Callable[[Case], Iterable[Said]]]:
+    """Register a rule under its id. `prevents` lists error codes and log lines seen on devices."""
+
+    def register(judge: Callable[[Case], Iterable[Said]]) -> Callable[[Case], Iterable[Said]]:
+        if id in _RULES and _RULES[id].judge.__qualname__ != judge.__qualname__:
+            raise ValueError(f"two rules called {id}")
+        _RULES[id] = Rule(id, severity, stage, prevents, judge)
+        return judge
+
+    return register
+
+
+def all_rules() -> dict[str, Rule]:
+    """Every rule by id; imports the concern modules on first use."""
+    for concern in CONCERNS:
+        importlib.import_module(f"packager.rules.{concern}")
+    return dict(sorted(_RULES.items()))
+
+
+def judge(case: Case, stage: Stage) -> tuple[Finding, ...]:
+    """All findings of the rules of one stage, in the order of rule ids."""
+    words = {row["id"]: row for row in table("rules")["rule"]}
+    return tuple(
+        Finding(
+            rule=r.id,
+            severity=r.severity,
+            target=case.plan.label,
+            title=words[r.id]["title"],
+            on_device=words[r.id].get("on_device", ""),
+            **said._asdict(),
+        )
+        for r in all_rules().values()
+        if r.stage is stage
+        for said in r.judge(case)
+    )
+
+
+def allowed(findings: Iterable[Finding], allow: Iterable[Allow]) -> tuple[Finding, ...]:
+    """The findings with the manifest's reasons attached, and one more for every reason that fits none."""
+    entries = list(allow)
+    used: set[int] = set()
+    result = []
+    for finding in findings:
+        reason = None
+        for index, entry in enumerate(entries):
+            if entry.rule == finding.rule and entry.target in (None, finding.target):
+                reason = entry.reason
+                used.add(index)
+        result.append(finding.model_copy(update={"allowed": reason}))
+    words = {row["id"]: row for row in table("rules")["rule"]}
+    for index, entry in enumerate(entries):
+        if index not in used:
+            result.append(
+                Finding(
+                    rule="HEX601",
+                    severity=Severity.WARNING,
+                    target=entry.target or "",
+                    title=words["HEX601"]["title"],
+                    file="manifest",
+                    found=f"[[allow]] {entry.rule}",
+                    wanted="a finding that it allows",
+                    fix="remove the entry",
+                )
+            )
+    return tuple(result)
