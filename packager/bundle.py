@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
 from pydantic import model_validator
 
-from packager.files import Blob, is_plain_relative
+from packager.files import Blob, VerifyingReader, is_plain_relative
 from packager.model import Frozen
 
 
@@ -35,8 +35,8 @@ class BundleFile(Frozen):
         return self.path.rpartition("/")[2]
 
     def open(self) -> BinaryIO:
-        """A stream of the bytes."""
-        return self.local.open("rb")
+        """A stream of the bytes that raises InputUnavailable at its end if they are no longer `blob`."""
+        return cast("BinaryIO", VerifyingReader(self.local, self.blob))
 
 
 class BundleLink(Frozen):
@@ -47,10 +47,14 @@ class BundleLink(Frozen):
 
 
 class Bundle(Frozen):
-    """Files and links sorted by path. Raises ValueError for two of one name and for unsafe paths."""
+    """Files and links sorted by path. Raises ValueError for two of one name and for unsafe paths.
+
+    `depends` are Debian dependencies (`libc6 (>= 2.34)`) computed from the symbol versions of the files.
+    """
 
     files: tuple[BundleFile, ...]
     links: tuple[BundleLink, ...] = ()
+    depends: tuple[str, ...] = ()
 
     @model_validator(mode="after")
     def _plain_and_unique(self) -> Bundle:
@@ -64,11 +68,14 @@ class Bundle(Frozen):
         return self
 
     @classmethod
-    def of(cls, files: Iterable[BundleFile], links: Iterable[BundleLink] = ()) -> Bundle:
+    def of(
+        cls, files: Iterable[BundleFile], links: Iterable[BundleLink] = (), depends: Iterable[str] = ()
+    ) -> Bundle:
         """A bundle in canonical order (byte order of the paths)."""
         return cls(
             files=tuple(sorted(files, key=lambda f: f.path.encode())),
             links=tuple(sorted(links, key=lambda link: link.path.encode())),
+            depends=tuple(depends),
         )
 
     @property

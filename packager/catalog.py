@@ -110,6 +110,7 @@ class RuntimeSet(Frozen):
     abis: tuple[str, ...]
     wheel: str
     platform: str
+    python: str
     sha256: str
     root: str
     archs: tuple[int, ...]
@@ -125,9 +126,16 @@ class Role(Frozen):
     id: str
     files: dict[str, str]
     folder: str
-    needed: Literal["always", "device", "compose", "catalogue"]
+    needed: Literal["always", "device", "compose", "catalogue", "never"]
     per_arch: bool = False
     machine: Literal["host", "hexagon", "any"]
+    source: str
+
+
+class Place(Frozen):
+    """A folder in which vendor files may lie; see the head of `targets/qairt.toml` for the words in braces."""
+
+    folder: str
     source: str
 
 
@@ -185,8 +193,20 @@ def roles() -> tuple[Role, ...]:
     return tuple(Role.model_validate(row) for row in table("qairt")["role"])
 
 
+@functools.cache
+def places() -> tuple[Place, ...]:
+    """Folders in which vendor files may lie, in the order in which they are searched."""
+    return tuple(Place.model_validate(row) for row in table("qairt")["place"])
+
+
 def _fold(word: str) -> str:
     return word.lower().replace("_", "-").replace(" ", "-")
+
+
+def role_file(role_id: str, system: str, arch: int | None = None) -> str:
+    """The file name of a role on a system. Raises KeyError for a role or system without one."""
+    row = next(row for row in roles() if row.id == role_id)
+    return row.files[system].format(arch=arch)
 
 
 @functools.cache

@@ -8,14 +8,19 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import io
 import os
 import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
+from packager.errors import InputUnavailable
 from packager.model import Frozen
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 BLOCK = 1 << 20
 
@@ -48,6 +53,48 @@ class HashingWriter:
     def blob(self) -> Blob:
         """What has been written so far."""
         return Blob(sha256=self._hash.hexdigest(), size=self._size)
+
+
+class VerifyingReader(io.RawIOBase):
+    """Reads a file and checks at its end that the bytes were those of `blob`.
+
+    A file may change between the moment it is judged and the moment it is packed; a package must hold
+    what was judged. Raises InputUnavailable from the read that reaches the end.
+    """
+
+    def __init__(self, path: Path, blob: Blob) -> None:
+        super().__init__()
+        self._path, self._blob = path, blob
+        self._stream = path.open("rb", buffering=0)
+        self._hash, self._size = hashlib.sha256(), 0
+
+    def readable(self) -> bool:
+        """Always: this is a reader."""
+        return True
+
+    def readinto(self, buffer: Buffer) -> int:
+        """Fill the buffer; 0 at the end, after the check."""
+        count = self._stream.readinto(buffer) or 0
+        self._hash.update(memoryview(buffer)[:count])
+        self._size += count
+        at_end = self._size >= self._blob.size
+        if at_end and (self._size, self._hash.hexdigest()) != (self._blob.size, self._blob.sha256):
+            self._changed()
+        if count == 0 and not at_end:
+            self._changed()
+        return count
+
+    def _changed(self) -> None:
+        raise InputUnavailable(
+            f"{self._path} changed after it was judged",
+            evidence=(f"wanted sha256 {self._blob.sha256}, {self._blob.size} bytes",),
+            fix="start again; if nobody wrote to the file, the disk or the store is damaged",
+        )
+
+    def close(self) -> None:
+        """Close the file below."""
+        self._stream.close()
+        super().close()
 
 
 def blocks(stream: BinaryIO, size: int | None = None) -> Iterator[bytes]:

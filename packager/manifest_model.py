@@ -2,22 +2,32 @@
 
 No field has a default here: defaults are written in `manifests/defaults.toml`, merged under the user's
 words before validation, and nowhere else. A field that may be left out without a default is `X | None`.
+
+The descriptions and examples are read by people: they are the text of the JSON Schema, which editors
+show, and of the hints in error messages. Both follow from the models, so neither can disagree with them.
 """
 
 from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import Discriminator, Field, StringConstraints, Tag, model_validator
 
 from packager.model import Frozen
 
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]*[a-z0-9]$", max_length=64)]
-Version = Annotated[str, StringConstraints(pattern=r"^[0-9]+(\.[0-9]+){0,3}([.-]?(a|alpha|b|beta|rc)\.?[0-9]+)?$")]
+Version = Annotated[
+    str, StringConstraints(pattern=r"^[0-9]+(\.[0-9]+){0,3}([.-]?(a|alpha|b|beta|rc)\.?[0-9]+)?$")
+]
 Digest = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
-Word = Annotated[str, StringConstraints(min_length=1, max_length=200)]
+Mailbox = Annotated[str, StringConstraints(pattern=r"^[^<>\s][^<>\x00-\x1f\x7f]* <[^<>@\s]+@[^<>@\s]+>$")]
+Requirement = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*==[A-Za-z0-9.!+_-]+$")]
+# Words travel into control files and scripts, where a line break begins another field.
+_ONE_LINE = r"^[^\s\x00-\x1f\x7f]([^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f])?$"
+Word = Annotated[str, StringConstraints(pattern=_ONE_LINE, min_length=1, max_length=200)]
 Precision = Literal["float", "w8a8", "w8a16", "as-is"]
 Runtime = Literal["context-binary", "dlc", "model-library"]
+ElementType = Literal["float32", "float16", "int8", "uint8", "int16", "uint16", "int32", "int64", "bool"]
 ComputeUnit = Literal["npu", "gpu", "cpu"]
 PowerProfile = Literal[
     "burst", "sustained_high_performance", "high_performance", "balanced", "low_balanced",
@@ -28,69 +38,153 @@ PowerProfile = Literal[
 class Package(Frozen):
     """Who ships what."""
 
-    name: Name
-    version: Version
-    vendor: Word
-    license: Word = Field(description="SPDX expression for the application and its model")
-    description: Word
-    maintainer: Annotated[str, StringConstraints(pattern=r"^[^<>\n]+ <[^<>@\s]+@[^<>@\s]+>$")] = Field(
-        description="Name <mail@example.com>"
+    name: Name = Field(
+        description="Name of the packages: lower-case letters, digits and hyphens, first a letter, "
+        "last no hyphen, 2 to 64 characters",
+        examples=["text-direction"],
     )
-    homepage: Word | None = None
+    version: Version = Field(
+        description="Version of the packages: up to four numbers with dots, then perhaps a, b or rc "
+        "and a number",
+        examples=["1.2.0", "2.0.0-rc1"],
+    )
+    vendor: Word = Field(description="Who publishes the packages, in one line", examples=["Example Devices"])
+    license: Word = Field(
+        description="SPDX expression for the application and its model", examples=["Apache-2.0"]
+    )
+    description: Word = Field(
+        description="What the application does, in one line of at most 200 characters",
+        examples=["Tells whether a line of text is upside down"],
+    )
+    maintainer: Mailbox = Field(
+        description="Who answers questions: a name, then a mail address in angle brackets",
+        examples=["Release Team <release@example.com>"],
+    )
+    homepage: Word | None = Field(
+        default=None, description="Address of a page about the application", examples=["https://example.com"]
+    )
 
 
 class PathSource(Frozen):
     """A file beside the manifest."""
 
-    path: Word
-    sha256: Digest | None = None
+    path: Word = Field(
+        description="Path of the model file, from the folder of the manifest", examples=["model.onnx"]
+    )
+    sha256: Digest | None = Field(
+        default=None,
+        description="SHA-256 of the file, 64 lower-case hex digits; without it the lock pins it on first use",
+    )
 
 
 class WheelSource(Frozen):
     """A file inside a wheel. `sha256` is the wheel's; without it the lock pins it on first use."""
 
-    wheel: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*==[A-Za-z0-9.!+_-]+$")]
-    file: Word
-    platform: Word | None = None
-    sha256: Digest | None = None
+    wheel: Requirement = Field(
+        description="Wheel that holds the model file: name and exact version",
+        examples=["example-models==1.0.0"],
+    )
+    file: Word = Field(
+        description="Path of the model file inside the wheel", examples=["example_models/model.onnx"]
+    )
+    platform: Word | None = Field(
+        default=None,
+        description="Platform tag of the wheel, for a wheel that differs by platform",
+        examples=["manylinux_2_34_aarch64"],
+    )
+    sha256: Digest | None = Field(
+        default=None,
+        description="SHA-256 of the file or wheel that is named, 64 lower-case hex digits; without it the "
+        "lock pins it on first use",
+    )
 
 
 class Input(Frozen):
     """A model input. Every dimension is fixed here."""
 
-    shape: Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(max_length=8)]
-    dtype: Literal["float32", "float16", "int8", "uint8", "int16", "uint16", "int32", "int64", "bool"]
+    shape: Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(max_length=8)] = Field(
+        description="Dimensions, each at least 1, at most 8 of them", examples=[[1, 3, 224, 224]]
+    )
+    dtype: ElementType = Field(description="Element type of the input", examples=["float32"])
 
 
 class Samples(Frozen):
     """npy files (one input) or npz files (input name → array); a glob is taken in sorted order."""
 
-    path: Word
+    path: Word = Field(
+        description="Path or glob of npy or npz files, from the folder of the manifest",
+        examples=["calibration/*.npy"],
+    )
 
 
 class Reference(Frozen):
     """The numerical proof: inputs for the simulator, and how close the outputs must come."""
 
-    inputs: Word
-    min_cosine: Annotated[float, Field(ge=-1, le=1)]
+    inputs: Word = Field(
+        description="Path or glob of npy or npz files that are run on the simulator",
+        examples=["samples/*.npy"],
+    )
+    min_cosine: Annotated[float, Field(ge=-1, le=1)] = Field(
+        description="Least cosine similarity between the outputs of the float model and of the compiled one",
+        examples=[0.99],
+    )
+
+
+def _source_kind(value: object) -> str | None:
+    """Which source is meant, by the key that only this one has, so that errors speak of one kind only."""
+    if isinstance(value, PathSource | WheelSource):
+        return "path" if isinstance(value, PathSource) else "wheel"
+    return next((kind for kind in ("wheel", "path") if isinstance(value, dict) and kind in value), None)
+
+
+Source = Annotated[
+    Annotated[PathSource, Tag("path")] | Annotated[WheelSource, Tag("wheel")], Discriminator(_source_kind)
+]
 
 
 class Model(Frozen):
     """The network and how it is to be compiled."""
 
-    source: PathSource | WheelSource
-    inputs: dict[str, Input] | None = None
-    precision: Precision
-    calibration: Samples | None = None
-    reference: Reference | None = None
+    source: Source = Field(
+        description="Where the model file comes from: a path, or a file in a wheel",
+        examples=[{"path": "model.onnx"}],
+    )
+    inputs: dict[str, Input] | None = Field(
+        default=None,
+        description="Shape and element type of each input by its name; needed where the model leaves "
+        "dimensions open",
+        examples=[{"x": {"shape": [1, 3, 224, 224], "dtype": "float32"}}],
+    )
+    precision: Precision = Field(
+        description="float, or weights and activations quantized to so many bits, or the model as it is",
+        examples=["w8a16"],
+    )
+    calibration: Samples | None = Field(
+        default=None,
+        description="Typical inputs, for finding value ranges when the precision asks to quantize",
+        examples=[{"path": "calibration/*.npy"}],
+    )
+    reference: Reference | None = Field(
+        default=None,
+        description="The numerical proof on the simulator",
+        examples=[{"inputs": "samples/*.npy", "min_cosine": 0.99}],
+    )
 
 
 class Qairt(Frozen):
     """Where the device libraries come from: a known wheel, or a folder of the user's."""
 
-    source: Literal["wheel", "path"] = Field(alias="from")
-    version: Annotated[str, StringConstraints(pattern=r"^[0-9]+\.[0-9]+\.[0-9]+$")]
-    path: Word | None = None
+    source: Literal["wheel", "path"] = Field(
+        alias="from", description="Where the QAIRT device libraries come from", examples=["wheel"]
+    )
+    version: Annotated[str, StringConstraints(pattern=r"^[0-9]+\.[0-9]+\.[0-9]+$")] = Field(
+        description="QAIRT release: three numbers with dots", examples=["2.51.0"]
+    )
+    path: Word | None = Field(
+        default=None,
+        description='Folder of the device libraries; goes with from = "path", and only with it',
+        examples=["/opt/qairt"],
+    )
 
     @model_validator(mode="after")
     def _path_with_path(self) -> Qairt:
@@ -102,44 +196,84 @@ class Qairt(Frozen):
 class Settings(Frozen):
     """What `[defaults]` sets for all targets and a target may set for itself."""
 
-    runtime: Runtime
-    compute: Annotated[tuple[ComputeUnit, ...], Field(min_length=1)]
-    optimization: Annotated[int, Field(ge=1, le=3)]
-    power: PowerProfile
-    vtcm_mb: Annotated[int, Field(ge=0, le=64)]
-    hvx_threads: Annotated[int, Field(ge=0, le=16)]
-    rpc_latency_us: Annotated[int, Field(ge=0, le=100_000)]
+    runtime: Runtime = Field(description="Form in which the model is shipped", examples=["context-binary"])
+    compute: Annotated[tuple[ComputeUnit, ...], Field(min_length=1)] = Field(
+        description="Processors in order of preference; there is no silent fallback to one that is not named",
+        examples=[["npu"]],
+    )
+    optimization: Annotated[int, Field(ge=1, le=3)] = Field(
+        description="HTP graph optimization level", examples=[3]
+    )
+    power: PowerProfile = Field(description="HTP power profile", examples=["burst"])
+    vtcm_mb: Annotated[int, Field(ge=0, le=64)] = Field(
+        description="VTCM that the graph may use, in MiB; 0 is the SoC's maximum", examples=[0]
+    )
+    hvx_threads: Annotated[int, Field(ge=0, le=16)] = Field(
+        description="HVX threads; 0 is the backend's own choice", examples=[4]
+    )
+    rpc_latency_us: Annotated[int, Field(ge=0, le=100_000)] = Field(
+        description="RPC control latency in microseconds", examples=[100]
+    )
     rpc_polling_us: Annotated[int, Field(ge=0, le=9999)] | None = Field(
-        default=None, description="0…9999; absent: what the power profile says"
+        default=None,
+        description="RPC polling time in microseconds; absent: what the power profile says",
+        examples=[9999],
     )
 
 
 class Target(Settings):
     """One set of packages for one operating system."""
 
-    name: Name | None = None
-    soc: Annotated[tuple[Word, ...], Field(min_length=1)]
-    os: Word
-    abi: Word
-    formats: Annotated[tuple[Word, ...], Field(min_length=1)]
-    precision: Precision
+    name: Name | None = Field(
+        default=None,
+        description="Name of the target, for `--target` and [[allow]]: lower-case letters, digits and "
+        "hyphens, first a letter, last no hyphen, 2 to 64 characters",
+        examples=["rb3gen2"],
+    )
+    soc: Annotated[tuple[Word, ...], Field(min_length=1)] = Field(
+        description="SoCs by chip id, product name or board; one package serves them all",
+        examples=[["qcs6490"]],
+    )
+    os: Word = Field(description="Operating system", examples=["linux"])
+    abi: Word = Field(description="Binary interface of the host libraries", examples=["oe-linux-gcc11.2"])
+    formats: Annotated[tuple[Word, ...], Field(min_length=1)] = Field(
+        description="Package formats, one file for each", examples=[["tar.zst", "deb"]]
+    )
+    precision: Precision = Field(
+        description="As in [model], for this target; absent: what [model] says", examples=["w8a16"]
+    )
 
 
 class Allow(Frozen):
     """A finding that is accepted on purpose."""
 
-    rule: Annotated[str, StringConstraints(pattern=r"^HEX[0-9]{3}$")]
-    target: Name | None = None
-    reason: Annotated[str, StringConstraints(min_length=8)]
+    rule: Annotated[str, StringConstraints(pattern=r"^HEX[0-9]{3}$")] = Field(
+        description="Id of the rule: HEX and three digits", examples=["HEX207"]
+    )
+    target: Name | None = Field(
+        default=None,
+        description="Name of the target that it is accepted for; absent: all",
+        examples=["rb3gen2"],
+    )
+    reason: Annotated[str, StringConstraints(pattern=_ONE_LINE, min_length=8)] = Field(
+        description="Why, in at least 8 characters; it is printed in every report",
+        examples=["image ships fastrpc 1.0.7"],
+    )
 
 
 class Manifest(Frozen):
     """The whole document, schema 1."""
 
-    schema_: Literal[1] = Field(alias="schema")
-    package: Package
-    model: Model
-    qairt: Qairt
-    defaults: Settings
-    targets: Annotated[tuple[Target, ...], Field(min_length=1)]
-    allow: tuple[Allow, ...]
+    schema_: Annotated[int, Field(ge=1, le=1)] = Field(
+        alias="schema",
+        description="Edition of the manifest's keys; this hexpack reads 1",
+        examples=[1],
+    )
+    package: Package = Field(description="Who ships what")
+    model: Model = Field(description="The network and how it is to be compiled")
+    qairt: Qairt = Field(description="Where the device libraries come from")
+    defaults: Settings = Field(description="Settings for all targets; a target may say otherwise for itself")
+    targets: Annotated[tuple[Target, ...], Field(min_length=1)] = Field(
+        description="What to build: each [[targets]] gives one set of packages for one operating system"
+    )
+    allow: tuple[Allow, ...] = Field(description="Findings that are accepted on purpose, each with a reason")

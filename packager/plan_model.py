@@ -23,10 +23,12 @@ class RuntimePlan(Frozen):
     release: Release
     wheel: str | None = None
     platform: str | None = None
+    python: str | None = None
     sha256: str | None = None
     root: str = ""
     path: str | None = None
     files: tuple[WantedFile, ...]
+    extra: tuple[str, ...] = ()
     licences: tuple[str, ...] = ()
 
 

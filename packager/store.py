@@ -1,19 +1,33 @@
 """The content-addressed store: blobs by their sha256, and the results of finished steps by their key.
 
-Blobs are written under a temporary name and renamed, so a killed run leaves nothing half-written and two
-processes may write the same blob at once. A step's result is recorded only after its blobs are in.
+Everything is written under a temporary name in the store's own `tmp` and renamed, so a killed run leaves
+nothing half-written and two processes may write the same blob at once. A step's result is recorded only
+after its blobs are in.
+
+What a blob's name promises is checked where it is cheap: its size whenever a step is recalled, its digest
+while a package is written. A blob that fails is discarded and made again.
 """
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import hashlib
 import json
 import os
-from collections.abc import Iterable
+import shutil
+import time
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
+from packager.errors import InputUnavailable
 from packager.files import Blob, HashingWriter, blocks, digest, written_whole
+from packager.model import Frozen
+
+Result = TypeVar("Result", bound=Frozen)
+_ABANDONED_AFTER = 24 * 3600  # seconds; no step takes that long, so its temporary files have no owner
+_FULL = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
 
 
 def default_root() -> Path:
@@ -26,16 +40,21 @@ def default_root() -> Path:
     return Path(platformdirs.user_cache_dir("hexpack", appauthor=False)) / "store"
 
 
-def key_of(value: Any) -> str:
+def key_of(value: object) -> str:
     """The digest of a JSON-serialisable value: equal values, equal keys, on every machine."""
     return hashlib.sha256(json.dumps(value, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
 class Store:
-    """A folder of blobs (`blobs/ab/abcd…`) and steps (`steps/<kind>/<key>.json`)."""
+    """A folder of blobs (`blobs/ab/abcd…`) and steps (`steps/<kind>/<key>.json`).
+
+    Reading never writes, so a store may lie on a read-only file system. Methods that write raise
+    InputUnavailable when the folder cannot be written or its disk is full.
+    """
 
     def __init__(self, root: Path | None = None) -> None:
         self.root = root or default_root()
+        self._swept = False
 
     @property
     def scratch(self) -> Path:
@@ -46,29 +65,30 @@ class Store:
         """Where a blob is or would be."""
         return self.root / "blobs" / sha256[:2] / sha256
 
-    def find(self, sha256: str) -> Path | None:
-        """The blob's file, or None."""
+    def find(self, sha256: str, size: int | None = None) -> Path | None:
+        """The blob's file, or None; with `size` (bytes) a file of another size is none."""
         path = self.path(sha256)
-        return path if path.is_file() else None
+        try:
+            found = path.stat().st_size
+        except OSError:
+            return None
+        return path if size in (None, found) and path.is_file() else None
 
     def add_stream(self, stream: BinaryIO) -> Blob:
         """Store what a stream yields."""
         return self.add_blocks(blocks(stream))
 
     def add_blocks(self, data: Iterable[bytes]) -> Blob:
-        """Store a sequence of blocks, hashed while they are written."""
-        self.scratch.mkdir(parents=True, exist_ok=True)
-        incoming = self.scratch / f"in-{os.getpid()}-{os.urandom(6).hex()}"
-        try:
+        """Store a sequence of blocks, hashed while they are written.
+
+        A blob that is there already is replaced, which mends one that was damaged.
+        """
+        with self._writing() as incoming:
             with written_whole(incoming) as out:
                 writer = HashingWriter(out)
-                for block in data:
+                for block in _readable(data):
                     writer.write(block)
-            final = self.path(writer.blob.sha256)
-            final.parent.mkdir(parents=True, exist_ok=True)
-            incoming.replace(final)
-        finally:
-            incoming.unlink(missing_ok=True)
+            self._land(incoming, self.path(writer.blob.sha256), writer.blob)
         return writer.blob
 
     def add_file(self, path: Path) -> Blob:
@@ -76,19 +96,121 @@ class Store:
         with path.open("rb") as stream:
             return self.add_stream(stream)
 
-    def intact(self, blob: Blob) -> bool:
-        """Whether the blob is here and still has its digest."""
-        path = self.find(blob.sha256)
-        return path is not None and path.stat().st_size == blob.size and digest(path) == blob
+    def adopt(self, path: Path, blob: Blob) -> None:
+        """Make a finished file in `scratch` the blob that its digest says; it is gone from there."""
+        with self._writing():
+            self._land(path, self.path(blob.sha256), blob)
 
-    def recall(self, kind: str, key: str) -> Any | None:
+    def intact(self, blob: Blob) -> bool:
+        """Whether the blob is here and still has its digest. Reads all of it."""
+        path = self.find(blob.sha256, blob.size)
+        return path is not None and digest(path) == blob
+
+    def discard(self, sha256: str) -> None:
+        """Forget a blob that turned out to be damaged; the step that made it will run again."""
+        with self._writing():
+            self.path(sha256).unlink(missing_ok=True)
+
+    def recall(self, kind: str, key: str) -> Any:  # noqa: ANN401 - JSON, whose shape only the step knows
         """The recorded result of a step, or None. A damaged record counts as none."""
         try:
-            return json.loads((self.root / "steps" / kind / f"{key}.json").read_text(encoding="utf-8"))
+            return json.loads(self._record_path(kind, key).read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return None
 
-    def record(self, kind: str, key: str, result: Any) -> None:
+    def recall_as(self, model: type[Result], kind: str, key: str) -> Result | None:
+        """The recorded result as a value of `model`, or None when it cannot be one."""
+        try:
+            return model.model_validate(self.recall(kind, key))
+        except ValueError:
+            return None
+
+    def record(self, kind: str, key: str, result: object) -> None:
         """Remember a step's result. Call it only when every blob it names is in the store."""
-        with written_whole(self.root / "steps" / kind / f"{key}.json") as out:
-            out.write(json.dumps(result, sort_keys=True, indent=1).encode())
+        with self._writing() as incoming:
+            with written_whole(incoming) as out:
+                out.write(json.dumps(result, sort_keys=True, indent=1).encode())
+            self._land(incoming, self._record_path(kind, key))
+
+    @contextlib.contextmanager
+    def lock(self, key: str) -> Iterator[None]:
+        """Only one process at a time does the step of this key; a killed one lets go of it."""
+        import filelock
+
+        with self._writing():
+            folder = self.root / "locks"
+            folder.mkdir(parents=True, exist_ok=True)
+            held = filelock.FileLock(folder / f"{key}.lock")
+            held.acquire()
+        try:
+            yield
+        finally:
+            held.release()
+
+    def _record_path(self, kind: str, key: str) -> Path:
+        return self.root / "steps" / kind / f"{key}.json"
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[Path]:
+        """A free name in `scratch`, nothing under it afterwards, and OS errors in words."""
+        incoming = self.scratch / f"in-{os.getpid()}-{os.urandom(6).hex()}"
+        try:
+            self.scratch.mkdir(parents=True, exist_ok=True)
+            self._sweep()
+            yield incoming
+        except OSError as problem:
+            raise self._unwritable(problem) from problem
+        finally:
+            with contextlib.suppress(OSError):
+                incoming.unlink(missing_ok=True)
+
+    def _land(self, incoming: Path, final: Path, blob: Blob | None = None) -> None:
+        final.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            incoming.replace(final)
+        except PermissionError:
+            # Windows does not replace a file that another process has open. If it is this very blob,
+            # the other process was faster, and nothing is lost.
+            if blob is None or not self.intact(blob):
+                raise
+
+    def _sweep(self) -> None:
+        """Remove what killed runs left in `scratch`, once per process."""
+        if self._swept:
+            return
+        self._swept = True
+        limit = time.time() - _ABANDONED_AFTER
+        for left in self.scratch.iterdir():
+            with contextlib.suppress(OSError):  # another process may sweep at the same time
+                if left.lstat().st_mtime < limit:
+                    shutil.rmtree(left) if left.is_dir() else left.unlink()
+
+    def _unwritable(self, problem: OSError) -> InputUnavailable:
+        elsewhere = "name another folder in HEXPACK_STORE"
+        if problem.errno in _FULL:
+            fix = f"free some space or raise the limit there, or {elsewhere}"
+            what = f"the store at {self.root} has no room left"
+        else:
+            fix = f"make the folder writable, or {elsewhere}"
+            what = f"the store at {self.root} cannot be written"
+        return InputUnavailable(what, evidence=(_said(problem), *self._free()), fix=fix)
+
+    def _free(self) -> Iterator[str]:
+        with contextlib.suppress(OSError):
+            yield f"free on its disk: {shutil.disk_usage(self.root).free / 1e6:.0f} MB"
+
+
+def _readable(data: Iterable[bytes]) -> Iterator[bytes]:
+    """The same blocks; a source that stops being readable is not taken for a full disk."""
+    try:
+        yield from data
+    except OSError as problem:
+        raise InputUnavailable(
+            "an input stopped being readable", evidence=(_said(problem),), fix="check the disk it lies on"
+        ) from problem
+
+
+def _said(problem: OSError) -> str:
+    """The system's sentence and the file it is about."""
+    about = f": {problem.filename}" if problem.filename else ""
+    return f"{problem.strerror or problem}{about}"

@@ -8,13 +8,15 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from packager.bundle import BundleFile
-from packager.catalog import table
 from packager.facts.types import ContextFacts, DamagedFacts, Facts
 from packager.manifest_model import Allow
 from packager.model import Frozen
 from packager.plan_model import TargetPlan
+from packager.rules.table import texts
 
-CONCERNS = ("libraries", "systems", "assets", "packages")
+CONCERNS = ("releases", "libraries", "systems", "silicon", "assets", "packages")
+
+UNUSED_ALLOW = "HEX601"  # not a registered rule: only `allowed` knows which entries were of use
 
 
 class Severity(StrEnum):
@@ -107,7 +109,6 @@ class Rule(NamedTuple):
     id: str
     severity: Severity
     stage: Stage
-    prevents: tuple[str, ...]
     judge: Callable[[Case], Iterable[Said]]
 
 
@@ -115,14 +116,14 @@ _RULES: dict[str, Rule] = {}
 
 
 def rule(
-    id: str, *, severity: Severity, stage: Stage = Stage.FILES, prevents: tuple[str, ...] = ()  # noqa: A002
+    id: str, *, severity: Severity, stage: Stage = Stage.FILES  # noqa: A002
 ) -> Callable[[Callable[[Case], Iterable[Said]]], Callable[[Case], Iterable[Said]]]:
-    """Register a rule under its id. `prevents` lists error codes and log lines seen on devices."""
+    """Register a rule under its id. Its words are in `targets/rules.toml`."""
 
     def register(judge: Callable[[Case], Iterable[Said]]) -> Callable[[Case], Iterable[Said]]:
         if id in _RULES and _RULES[id].judge.__qualname__ != judge.__qualname__:
             raise ValueError(f"two rules called {id}")
-        _RULES[id] = Rule(id, severity, stage, prevents, judge)
+        _RULES[id] = Rule(id, severity, stage, judge)
         return judge
 
     return register
@@ -137,14 +138,14 @@ def all_rules() -> dict[str, Rule]:
 
 def judge(case: Case, stage: Stage) -> tuple[Finding, ...]:
     """All findings of the rules of one stage, in the order of rule ids."""
-    words = {row["id"]: row for row in table("rules")["rule"]}
+    words = texts()
     return tuple(
         Finding(
             rule=r.id,
             severity=r.severity,
             target=case.plan.label,
-            title=words[r.id]["title"],
-            on_device=words[r.id].get("on_device", ""),
+            title=words[r.id].title,
+            on_device=words[r.id].on_device,
             **said._asdict(),
         )
         for r in all_rules().values()
@@ -153,7 +154,9 @@ def judge(case: Case, stage: Stage) -> tuple[Finding, ...]:
     )
 
 
-def allowed(findings: Iterable[Finding], allow: Iterable[Allow]) -> tuple[Finding, ...]:
+def allowed(
+    findings: Iterable[Finding], allow: Iterable[Allow], *, report_unused: bool = True
+) -> tuple[Finding, ...]:
     """The findings with the manifest's reasons attached, and one more for every reason that fits none."""
     entries = list(allow)
     used: set[int] = set()
@@ -165,15 +168,14 @@ def allowed(findings: Iterable[Finding], allow: Iterable[Allow]) -> tuple[Findin
                 reason = entry.reason
                 used.add(index)
         result.append(finding.model_copy(update={"allowed": reason}))
-    words = {row["id"]: row for row in table("rules")["rule"]}
     for index, entry in enumerate(entries):
-        if index not in used:
+        if report_unused and index not in used:
             result.append(
                 Finding(
-                    rule="HEX601",
+                    rule=UNUSED_ALLOW,
                     severity=Severity.WARNING,
                     target=entry.target or "",
-                    title=words["HEX601"]["title"],
+                    title=texts()[UNUSED_ALLOW].title,
                     file="manifest",
                     found=f"[[allow]] {entry.rule}",
                     wanted="a finding that it allows",

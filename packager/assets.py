@@ -1,0 +1,105 @@
+"""Everything a plan needs from outside, fetched and pinned: the model, its samples, the device libraries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from packager.lock import Entry, Lock
+from packager.manifest_model import PathSource
+from packager.model import Frozen
+from packager.plan_model import Plan, TargetPlan
+from packager.sources import Fetched
+from packager.sources.local import fetch_path, glob_paths
+from packager.sources.runtime_set import fetch_runtime
+from packager.sources.wheel import fetch_wheel, member
+from packager.store import Store
+
+Tell = Callable[[str], None]
+
+
+class Inputs(Frozen):
+    """The model and the sample files of a manifest, hashed."""
+
+    model: Fetched
+    calibration: tuple[Fetched, ...] = ()
+    reference: tuple[Fetched, ...] = ()
+
+    def digests(self) -> dict[str, list[str]]:
+        """What a step's key has to contain so that a changed input is noticed."""
+        return {
+            "model": [self.model.blob.sha256],
+            "calibration": [sample.blob.sha256 for sample in self.calibration],
+            "reference": [sample.blob.sha256 for sample in self.reference],
+        }
+
+
+def entries_of(fetched: Iterable[Fetched]) -> tuple[Entry, ...]:
+    """The lock entries of inputs, each once, sorted."""
+    found = {entry.origin: entry for entry in map(Entry.of, fetched)}
+    return tuple(found[origin] for origin in sorted(found))
+
+
+class Acquisition:
+    """Fetches into one store, with the pins of one lock, and remembers what was used."""
+
+    def __init__(self, base: Path, store: Store, lock: Lock, *, offline: bool, tell: Tell) -> None:
+        self._base, self._store, self._lock = base, store, lock
+        self._offline, self._tell = offline, tell
+        self._entries: dict[str, Entry] = {}
+
+    def inputs(self, plan: Plan) -> Inputs:
+        """The model and the samples. Raises InputUnavailable."""
+        wanted = plan.targets[0].model
+        inputs = Inputs(
+            model=self._model(plan.targets[0]),
+            calibration=self._samples(wanted.calibration.path if wanted.calibration else None),
+            reference=self._samples(wanted.reference.inputs if wanted.reference else None),
+        )
+        self.use(entries_of((inputs.model, *inputs.calibration, *inputs.reference)))
+        return inputs
+
+    def _model(self, target: TargetPlan) -> Fetched:
+        source = target.model.source
+        if isinstance(source, PathSource):
+            return fetch_path(
+                self._base / source.path, store=self._store, base=self._base, pinned=source.sha256
+            )
+        wheel = fetch_wheel(
+            source.wheel,
+            platform=source.platform,
+            pinned=source.sha256 or self._lock.pin_for(f"wheel {source.wheel}"),
+            store=self._store,
+            offline=self._offline,
+            tell=self._tell,
+        )
+        return member(wheel, source.file, self._store)
+
+    def _samples(self, pattern: str | None) -> tuple[Fetched, ...]:
+        if pattern is None:
+            return ()
+        paths = glob_paths(pattern, self._base)
+        return tuple(fetch_path(path, store=self._store, base=self._base) for path in paths)
+
+    def libraries(self, target: TargetPlan) -> dict[str, Fetched]:
+        """The device libraries and licences of one target, by file name. Raises InputUnavailable."""
+        return fetch_runtime(
+            target.runtime_set,
+            base=self._base,
+            store=self._store,
+            toolchains=(target.abi.id, *target.abi.aliases),
+            offline=self._offline,
+            tell=self._tell,
+        )
+
+    def use(self, entries: Iterable[Entry]) -> None:
+        """Remember what was used, for the lock."""
+        self._entries |= {entry.origin: entry for entry in entries}
+
+    def locked(self, *, complete: bool) -> Lock:
+        """The lock that pins what was used; `complete` when no target was left out."""
+        return self._lock.merged(self._entries.values(), complete=complete)
+
+    def drift(self) -> tuple[str, ...]:
+        """Where the lock and what was used differ, a line each."""
+        return tuple(self._lock.drift(self._entries.values()))

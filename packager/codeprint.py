@@ -1,0 +1,37 @@
+"""A digest of hexpack itself, so that no result of an older program is taken for one of this program."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from collections.abc import Iterator
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+
+from packager import resources
+
+
+@functools.cache
+def codeprint() -> str:
+    """sha256 over the names and contents of the program, its tables and its templates."""
+    whole = hashlib.sha256()
+    for name, path in _parts():
+        content = path.read_bytes()
+        whole.update(f"{name}\0{len(content)}\0".encode() + content)
+    return whole.hexdigest()
+
+
+def _parts() -> Iterator[tuple[str, Traversable]]:
+    yield from _below("packager", files("packager"))
+    for area in ("targets", "templates", "manifests"):
+        yield from _below(area, resources.folder(area))
+
+
+def _below(name: str, folder: Traversable) -> Iterator[tuple[str, Traversable]]:
+    for child in sorted(folder.iterdir(), key=lambda path: path.name):
+        if child.name in ("__pycache__", "data"):
+            continue
+        if child.is_dir():
+            yield from _below(f"{name}/{child.name}", child)
+        elif not child.name.endswith((".pyc", "~")):
+            yield f"{name}/{child.name}", child

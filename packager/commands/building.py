@@ -1,0 +1,130 @@
+"""`package`, `check`, `plan`: the commands that read a manifest."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from invoke import Exit, task
+
+from packager.commands.support import guarded, print_json
+from packager.errors import ManifestError
+
+_MANIFEST = {
+    "manifest": "the manifest (default: app.toml here)",
+    "target": "only the target of this name",
+    "json": "print one JSON document on stdout",
+}
+_RUN = {
+    "out": "folder for the packages (default: dist)",
+    "locked": "refuse inputs that differ from the lock",
+    "offline": "touch no network",
+}
+
+
+def _epoch() -> int:
+    """Seconds since 1970 for all times inside packages: SOURCE_DATE_EPOCH, or the table's constant."""
+    import os
+    import tomllib
+
+    from packager.resources import text
+
+    given = os.environ.get("SOURCE_DATE_EPOCH")
+    if given is None:
+        return int(tomllib.loads(text("manifests", "defaults.toml"))["build"]["epoch"])
+    if not given.isdigit():
+        raise ManifestError(
+            f'SOURCE_DATE_EPOCH is "{given}", which is not a number of seconds', fix="unset or mend it"
+        )
+    return int(given)
+
+
+def _run(manifest: str, *, write: bool, as_json: bool, **options: Any) -> None:
+    from packager.manifest import load
+    from packager.pipeline import Options, run
+    from packager.report import Progress, print_report
+    from packager.store import Store
+
+    document = load(Path(manifest))
+    progress = Progress(quiet=False)
+    with progress.running() as tell:
+        report = run(document, Options(epoch=_epoch(), write=write, **options), Store(), tell)
+    if as_json:
+        print_json(report.model_dump(mode="json"))
+    else:
+        print_report(report)
+    if report.refused:
+        raise Exit(code=1)
+
+
+@task(help=_MANIFEST | _RUN)
+@guarded
+def package(
+    _: Any,
+    manifest: str = "app.toml",
+    out: str = "dist",
+    target: str | None = None,
+    json: bool = False,
+    locked: bool = False,
+    offline: bool = False,
+) -> None:
+    """Build, prove and write the packages of a manifest."""
+    _run(
+        manifest, write=True, as_json=json, out=Path(out), target=target, locked=locked, offline=offline
+    )
+
+
+@task(help={k: v for k, v in (_MANIFEST | _RUN).items() if k != "out"})
+@guarded
+def check(
+    _: Any,
+    manifest: str = "app.toml",
+    target: str | None = None,
+    json: bool = False,
+    locked: bool = False,
+    offline: bool = False,
+) -> None:
+    """Do everything but write packages: compile, prove and judge."""
+    _run(
+        manifest, write=False, as_json=json, out=Path("dist"), target=target, locked=locked, offline=offline
+    )
+
+
+@task(help=_MANIFEST)
+@guarded
+def plan(_: Any, manifest: str = "app.toml", target: str | None = None, json: bool = False) -> None:
+    """Show what would be built, from what, and why."""
+    from packager.manifest import load
+    from packager.pipeline import plan_only
+    from packager.plan_report import print_plan
+
+    document = load(Path(manifest))
+    resolved, findings = plan_only(document, target)
+    if json:
+        print_json(
+            {
+                "schema_version": resolved.schema_version,
+                "plan": resolved.model_dump(mode="json"),
+                "findings": [finding.model_dump(mode="json") for finding in findings],
+            }
+        )
+    else:
+        print_plan(resolved, findings)
+    if any(finding.refuses for finding in findings):
+        raise Exit(code=1)
+
+
+@task(
+    positional=["name"],
+    help={"name": "name of the package and folder", "soc": "the SoC, any of its names", "os": "linux or windows"},
+)
+@guarded
+def init(_: Any, name: str, soc: str = "qcs6490", os: str = "linux") -> None:
+    """Start a new project: a folder with a manifest that fits the SoC."""
+    from packager.project import create
+
+    folder = create(name, soc, os, Path.cwd())
+    print(f"{folder}/app.toml is written; put model.onnx beside it and run `hexpack plan` there")
+
+
+TASKS = (package, check, plan, init)

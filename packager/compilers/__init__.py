@@ -1,0 +1,26 @@
+"""Model → what a SoC runs: preparation, compilation, and the numerical proof.
+
+`prepare` an ONNX file, `compile_context` it for each SoC, `prove` each result on the simulator. All heavy
+work runs in worker processes (`worker`, `ort_worker`), so importing this loads neither onnx nor onnxruntime.
+"""
+
+from packager.compilers.jobs import Comparison, Compiled, CompileJob, Prepared, TensorSpec
+from packager.compilers.ort_qnn import compile_context, run_reference, run_simulator, simulate
+from packager.compilers.prepare import prepare
+from packager.compilers.prove import prove
+from packager.compilers.toolchain import versions as toolchain
+
+__all__ = [
+    "Comparison",
+    "CompileJob",
+    "Compiled",
+    "Prepared",
+    "TensorSpec",
+    "compile_context",
+    "prepare",
+    "prove",
+    "run_reference",
+    "run_simulator",
+    "simulate",
+    "toolchain",
+]

@@ -1,0 +1,72 @@
+"""What compilers take and give: frozen values, no behaviour."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from packager.catalog import Soc
+from packager.model import Frozen
+
+
+class TensorSpec(Frozen):
+    """A graph input or output. `dtype` in numpy's words; a dimension that stays open is None."""
+
+    name: str
+    dtype: str
+    shape: tuple[int | None, ...]
+
+
+class Prepared(Frozen):
+    """A model ready for the compiler.
+
+    `model` is what is compiled; `reference` is the model before quantization, of the same inputs, which the
+    numerical proof takes as the truth. Both are one file each, with every input dimension fixed. The same
+    path where nothing was quantized.
+    """
+
+    model: Path
+    reference: Path
+    precision: str
+    quantized: bool
+    inputs: tuple[TensorSpec, ...]
+    outputs: tuple[TensorSpec, ...]
+
+
+class CompileJob(Frozen):
+    """One model for one SoC, at HTP optimization level 1…3.
+
+    `vtcm_mb` 0 asks for all the SoC has, `hvx_threads` 0 for the backend's own choice.
+    """
+
+    prepared: Prepared
+    soc: Soc
+    optimization: int
+    vtcm_mb: int = 0
+    hvx_threads: int = 0
+
+
+class Compiled(Frozen):
+    """A context binary and the ONNX file (one EPContext node) through which onnxruntime loads it.
+
+    `asked` holds the backend options as they were given to the compiler, so that the metadata of the file
+    can be held against them. `seconds` is the time the compiler took.
+    """
+
+    job: CompileJob
+    context: Path
+    wrapper: Path
+    asked: dict[str, str]
+    seconds: float
+
+
+class Comparison(Frozen):
+    """One output of the compiled model against the reference, all samples taken together.
+
+    `cosine` is that of the two concatenated vectors, `max_abs` the largest absolute difference. Both are NaN
+    when a side holds a NaN, or an infinity that the other does not hold in the same place.
+    """
+
+    output: str
+    cosine: float
+    max_abs: float
+    samples: int

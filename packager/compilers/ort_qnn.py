@@ -1,0 +1,159 @@
+"""onnxruntime's QNN execution provider as a compiler and simulator for one SoC at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from packager import files
+from packager.catalog import Soc
+from packager.compilers import refusal, toolchain, worker
+from packager.compilers.jobs import Compiled, CompileJob, TensorSpec
+from packager.errors import ToolFailed
+
+_MODEL, _WRAPPER = "model.onnx", "context.onnx"
+
+
+def compile_context(job: CompileJob, work: Path) -> Compiled:
+    """Compile for `job.soc` into `work`: context.onnx and the context binary that it names.
+
+    All of the model runs on the HTP, quantization of its inputs and outputs included, so these keep the types
+    of the ONNX file. The bytes depend on the job alone, not on folder or time. Raises ToolFailed that names
+    the SoC and the nodes when it does not take all of them.
+    """
+    toolchain.need("onnxruntime-qnn", doing=f"compiling for {job.soc.title}")
+    if job.hvx_threads:
+        raise ToolFailed(
+            f"hvx_threads = {job.hvx_threads} cannot be compiled in",
+            evidence=("onnxruntime's QNN execution provider has no such setting for the compiler",),
+            fix="set hvx_threads = 0, or compile with the QAIRT SDK and name its context binary as source",
+        )
+    asked = _options(job)
+    doing = f"compiling for {job.soc.id} ({job.soc.title})"
+    with files.scratch(work) as inside:
+        files.place(job.prepared.model, inside / _MODEL)
+        told = worker.run(
+            {
+                "kind": "compile",
+                "model": _MODEL,
+                "wrapper": _WRAPPER,
+                "provider": asked,
+                "session": {
+                    "ep.context_enable": "1",
+                    "ep.context_embed_mode": "0",
+                    "ep.context_file_path": _WRAPPER,
+                    "session.disable_cpu_ep_fallback": "1",
+                },
+            },
+            inside,
+            doing=doing,
+        )
+        if "refused" in told:
+            raise refusal.explain(job, told["refused"], told["nodes"], worker.log(inside))
+        binary = _one_context(told, job.soc)
+        files.place(inside / binary, work / binary)
+        files.place(inside / _WRAPPER, work / _WRAPPER)
+    return Compiled(
+        job=job, context=work / binary, wrapper=work / _WRAPPER, asked=asked, seconds=told["seconds"]
+    )
+
+
+def simulate(compiled: Compiled, sample: Path, out: Path) -> dict[str, Path]:
+    """Run one sample on the x86-64 simulator; the output arrays as npy files in `out`, by output name.
+
+    Raises InputUnavailable for a sample that does not fit, ToolFailed when the simulator fails.
+    """
+    return run_simulator(compiled, [sample], out)[0]
+
+
+def run_simulator(compiled: Compiled, samples: Sequence[Path], out: Path) -> list[dict[str, Path]]:
+    """`simulate` for many samples, loading the context once."""
+    soc = compiled.job.soc
+    toolchain.need("onnxruntime-qnn", doing=f"simulating {soc.title}")
+    return _run(
+        [compiled.wrapper, compiled.context],
+        compiled.job.prepared.inputs,
+        samples,
+        out,
+        provider={"soc_model": str(soc.soc_model)},
+        doing=f"simulating {soc.id} ({soc.title})",
+    )
+
+
+def run_reference(compiled: Compiled, samples: Sequence[Path], out: Path) -> list[dict[str, Path]]:
+    """The same samples through the reference model on onnxruntime's CPU provider."""
+    prepared = compiled.job.prepared
+    return _run(
+        [prepared.reference],
+        prepared.inputs,
+        samples,
+        out,
+        provider=None,
+        doing="running the reference model",
+    )
+
+
+def _run(
+    model: Sequence[Path],
+    inputs: Sequence[TensorSpec],
+    samples: Sequence[Path],
+    out: Path,
+    *,
+    provider: dict[str, str] | None,
+    doing: str,
+) -> list[dict[str, Path]]:
+    """Run `model[0]` (further files lie beside it) over samples; output name → npy file for each sample."""
+    job = {
+        "kind": "run",
+        "model": model[0].name,
+        "inputs": [spec.model_dump() for spec in inputs],
+        "samples": [str(path.resolve()) for path in samples],
+        "out": str(out.resolve()),
+        "provider": provider,
+        "doing": doing,
+    }
+    with files.scratch(out) as inside:
+        for path in model:
+            files.place(path, inside / path.name)
+        names = worker.run(job, inside, doing=doing)["outputs"]
+    return [
+        {name: out / str(number) / f"{index}.npy" for index, name in enumerate(names)}
+        for number in range(len(samples))
+    ]
+
+
+def _options(job: CompileJob) -> dict[str, str]:
+    options = {
+        "soc_model": str(job.soc.soc_model),
+        "htp_graph_finalization_optimization_mode": str(job.optimization),
+        # Quantize and dequantize nodes at the borders run on the NPU too, so that nothing is left for a CPU.
+        "offload_graph_io_quantization": "0",
+    }
+    # With none asked the backend uses all of it but records 4 MB, right or wrong; so the real size is asked.
+    vtcm = job.vtcm_mb or job.soc.vtcm_mb
+    if vtcm:
+        options["vtcm_mb"] = str(vtcm)
+    return options
+
+
+def _one_context(told: dict[str, Any], soc: Soc) -> str:
+    """The one context binary of a whole success. Raises ToolFailed for anything else."""
+    operators, contexts = told["operators"], told["contexts"]
+    if operators == ["EPContext"] and len(contexts) == 1 and files.is_plain_relative(contexts[0]):
+        return str(contexts[0])
+    if not operators:
+        raise ToolFailed(
+            f"there is nothing to compile for {soc.title}",
+            evidence=("the whole graph folds into constants before it reaches the compiler",),
+            fix="check that the outputs depend on the inputs",
+        )
+    rest = sorted(set(operators) - {"EPContext"})
+    raise ToolFailed(
+        f"{soc.title} ({soc.arch}) takes the model only in pieces",
+        evidence=(
+            f"{operators.count('EPContext')} NPU graphs where one is wanted",
+            *([f"outside the NPU: {', '.join(rest)}"] if rest else []),
+        ),
+        fix="remove what cuts the graph, or do it before or after the model",
+    )

@@ -1,0 +1,148 @@
+"""The other side of `worker`: one job in one process. `python -m packager.compilers.ort_worker JOB RESULT`.
+
+Everything heavy happens here: onnx, onnxruntime, the vendor's compiler and simulator. File names inside a job
+are relative to the current folder except those of the user's own files. The result is one JSON document; a
+missing one means that the process did not live to write it.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from packager import files
+from packager.compilers import onnx_model, samples
+from packager.compilers.jobs import TensorSpec
+from packager.compilers.outcome import first_line, told, tool
+from packager.compilers.quantize import quantize
+from packager.errors import HexpackError, ManifestError
+from packager.manifest_model import Input
+
+if TYPE_CHECKING:
+    import onnxruntime
+
+_PROVIDER = "QNN"
+
+
+def main(job_file: str, result_file: str) -> None:
+    """Do the job and write its result or its error."""
+    job = json.loads(Path(job_file).read_text(encoding="utf-8"))
+    try:
+        result = JOBS[job["kind"]](job)
+    except HexpackError as error:
+        result = {"error": told(error)}
+    files.write_text(Path(result_file), json.dumps(result))
+
+
+def prepare(job: Mapping[str, Any]) -> dict[str, Any]:
+    """Fix the inputs of job.model, write reference.onnx, and quantized.onnx beside it when asked."""
+    wanted = {name: Input.model_validate(said) for name, said in job["inputs"].items()}
+    model = onnx_model.tidy(onnx_model.fix_inputs(onnx_model.load(Path(job["model"])), wanted))
+    quantized = onnx_model.is_quantized(model)
+    if quantized and job["precision"] != "as-is":
+        raise ManifestError(
+            f"model {job['model']} is already quantized",
+            evidence=("it contains QuantizeLinear or DequantizeLinear nodes",),
+            fix='set precision = "as-is"',
+        )
+    with files.written_whole(Path("reference.onnx")) as stream:
+        stream.write(model.SerializeToString(deterministic=True))
+    specs = [onnx_model.spec_of(value) for value in onnx_model.graph_inputs(model)]
+    for path in job["calibration"]:
+        samples.read(Path(path), specs)
+    file = "reference.onnx"
+    if job["quantize"]:
+        file, quantized = "quantized.onnx", True
+        quantize(Path("reference.onnx"), job["precision"], [Path(p) for p in job["calibration"]], Path(file))
+    return {
+        "model": file,
+        "quantized": quantized,
+        "inputs": [spec.model_dump() for spec in specs],
+        "outputs": [onnx_model.spec_of(value).model_dump() for value in model.graph.output],
+    }
+
+
+def compile_context(job: Mapping[str, Any]) -> dict[str, Any]:
+    """Compile job.model into job.wrapper and a context binary beside it.
+
+    A refusal is a result, not an error: {"refused": text, "nodes": [[name, operator] …]}; the reasons are in
+    the log. Success tells the operators of the wrapper, so that a partial result cannot pass for a whole one.
+    """
+    import onnx
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    for key, value in job["session"].items():
+        options.add_session_config_entry(key, value)
+    _add_npu(options, job["provider"])
+    began = time.monotonic()
+    try:
+        onnxruntime.InferenceSession(job["model"], options)
+    except Exception as error:
+        nodes = onnx.load(job["model"], load_external_data=False).graph.node
+        return {"refused": first_line(error), "nodes": [[n.name, n.op_type] for n in nodes]}
+    seconds = time.monotonic() - began
+    wrapper = Path(job["wrapper"])
+    if not wrapper.is_file():
+        return {"seconds": seconds, "operators": [], "contexts": []}
+    graph = onnx.load(str(wrapper)).graph
+    points_to = [a.s.decode() for n in graph.node for a in n.attribute if a.name == "ep_cache_context"]
+    return {"seconds": seconds, "operators": [node.op_type for node in graph.node], "contexts": points_to}
+
+
+def run(job: Mapping[str, Any]) -> dict[str, Any]:
+    """Run job.model over job.samples on the CPU, or on the NPU's simulator when job.provider is given.
+
+    Writes job.out/<sample>/<output>.npy (numbers from 0) and returns the output names in that order.
+    """
+    import numpy as np
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    if job["provider"] is None:
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    else:
+        options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
+        _add_npu(options, job["provider"])
+    specs = [TensorSpec.model_validate(spec) for spec in job["inputs"]]
+    names: list[str] = []
+    with tool(job["doing"]):
+        session = onnxruntime.InferenceSession(
+            job["model"],
+            options,
+            **({"providers": ["CPUExecutionProvider"]} if job["provider"] is None else {}),
+        )
+        names = [value.name for value in session.get_outputs()]
+        for number, path in enumerate(job["samples"]):
+            outputs = session.run(names, dict(samples.read(Path(path), specs)))
+            for index, array in enumerate(outputs):
+                with files.written_whole(Path(job["out"], str(number), f"{index}.npy")) as stream:
+                    np.lib.format.write_array(stream, np.asarray(array), allow_pickle=False)
+    return {"outputs": names}
+
+
+def _add_npu(options: onnxruntime.SessionOptions, provider: Mapping[str, str]) -> None:
+    with tool("loading the QNN execution provider"):
+        import onnxruntime
+        import onnxruntime_qnn
+
+        onnxruntime.register_execution_provider_library(_PROVIDER, onnxruntime_qnn.get_library_path())
+        devices = [device for device in onnxruntime.get_ep_devices() if device.ep_name == _PROVIDER]
+        # On Windows on Arm it also offers the GPU and the CPU.
+        devices.sort(key=lambda device: device.device.type.name != "NPU")
+        backend = onnxruntime_qnn.get_qnn_htp_path()
+        options.add_provider_for_devices(devices[:1], {"backend_path": backend, **provider})
+
+
+JOBS: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
+    "prepare": prepare,
+    "compile": compile_context,
+    "run": run,
+}
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2])

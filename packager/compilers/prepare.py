@@ -1,0 +1,57 @@
+"""From the user's ONNX file to the one that is compiled, and the one that it is measured against."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from packager import files
+from packager.compilers import toolchain, worker
+from packager.compilers.jobs import Prepared
+from packager.errors import ManifestError
+from packager.manifest_model import Input
+
+QUANTIZED = ("w8a8", "w8a16")
+
+
+def prepare(
+    model: Path,
+    *,
+    inputs: Mapping[str, Input] | None,
+    precision: str,
+    calibration: Sequence[Path],
+    work: Path,
+) -> Prepared:
+    """Check `model`, fix its input dimensions, quantize it when `precision` says so; same inputs, same bytes.
+
+    `calibration` are npy or npz files, read only for "w8a8" and "w8a16". The results lie in `work`. Raises
+    InputUnavailable for a damaged model or sample, ManifestError where `inputs` or `precision` do not fit
+    the model, ToolFailed when the quantizer fails.
+    """
+    quantize = precision in QUANTIZED
+    if quantize and not calibration:
+        raise ManifestError(
+            f'precision "{precision}" needs calibration samples, and there are none',
+            fix='name real inputs: calibration = { path = "calibration/*.npy" }; a dozen or more serve well',
+        )
+    toolchain.need("onnxruntime", doing="preparing a model")
+    job = {
+        "kind": "prepare",
+        "model": str(model.resolve()),
+        "inputs": {name: said.model_dump(mode="json") for name, said in (inputs or {}).items()},
+        "precision": precision,
+        "quantize": quantize,
+        "calibration": [str(path.resolve()) for path in calibration] if quantize else [],
+    }
+    with files.scratch(work) as inside:
+        told = worker.run(job, inside, doing=f"preparing {model.name}")
+        for name in {"reference.onnx", told["model"]}:
+            files.place(inside / name, work / name)
+    return Prepared(
+        model=work / told["model"],
+        reference=work / "reference.onnx",
+        precision=precision,
+        quantized=told["quantized"],
+        inputs=told["inputs"],
+        outputs=told["outputs"],
+    )

@@ -1,0 +1,82 @@
+"""The numerical proof: the compiled model on the simulator against the float model on the CPU."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from packager import files
+from packager.compilers import ort_qnn
+from packager.compilers.jobs import Comparison, Compiled
+from packager.errors import ManifestError, ToolFailed
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Array = np.ndarray[Any, Any]
+
+
+def prove(compiled: Compiled, samples: Sequence[Path], work: Path) -> tuple[Comparison, ...]:
+    """Compare every output over all samples (npy or npz files), in the order of the model's outputs.
+
+    Raises ManifestError without samples, InputUnavailable for one that does not fit, ToolFailed when a run
+    fails or an output has another shape than the reference says.
+    """
+    if not samples:
+        raise ManifestError(
+            "the numerical proof needs at least one sample, and there is none",
+            fix='name real inputs: reference = { inputs = "samples/*.npy" }',
+        )
+    with files.scratch(work) as inside:
+        found = ort_qnn.run_simulator(compiled, samples, inside / "npu")
+        wanted = ort_qnn.run_reference(compiled, samples, inside / "reference")
+        return tuple(compare(name, found, wanted) for name in wanted[0])
+
+
+def compare(
+    output: str, found: Sequence[Mapping[str, Path]], wanted: Sequence[Mapping[str, Path]]
+) -> Comparison:
+    """One output of many runs against the reference, without holding more than one run in memory."""
+    import numpy as np
+
+    dot = found_square = wanted_square = worst = 0.0
+    for ours, theirs in zip(found, wanted, strict=True):
+        a, b = _array(ours, output), _array(theirs, output)
+        if a.shape != b.shape:
+            raise ToolFailed(
+                f"output {output} of the compiled model has another shape than the reference",
+                evidence=(f"found   {a.shape}", f"wanted  {b.shape}"),
+                fix="check the model's output shapes; they must not depend on the data",
+            )
+        # An infinity on both sides agrees, and says nothing more about closeness.
+        agreed = np.isinf(b) & (a == b)
+        a[agreed] = b[agreed] = 0.0
+        if not (np.isfinite(a).all() and np.isfinite(b).all()):
+            return Comparison(output=output, cosine=math.nan, max_abs=math.nan, samples=len(wanted))
+        dot += float(np.vdot(a, b))
+        found_square += float(np.vdot(a, a))
+        wanted_square += float(np.vdot(b, b))
+        worst = max(worst, float(np.abs(a - b).max(initial=0.0)))
+    return Comparison(
+        output=output,
+        cosine=_cosine(dot, found_square, wanted_square),
+        max_abs=worst,
+        samples=len(wanted),
+    )
+
+
+def _array(files_of_run: Mapping[str, Path], output: str) -> Array:
+    import numpy as np
+
+    loaded: Array = np.load(files_of_run[output], allow_pickle=False)
+    return np.atleast_1d(loaded.astype(np.float64))
+
+
+def _cosine(dot: float, found_square: float, wanted_square: float) -> float:
+    """Two zero vectors agree; a zero vector and another one have nothing in common."""
+    if found_square == 0.0 or wanted_square == 0.0:
+        return 1.0 if found_square == wanted_square else 0.0
+    cosine = dot / (math.sqrt(found_square) * math.sqrt(wanted_square))
+    return max(-1.0, min(1.0, cosine)) if math.isfinite(cosine) else math.nan

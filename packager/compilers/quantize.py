@@ -1,0 +1,82 @@
+"""Post-training quantization for the HTP, with onnxruntime's own recipe for it. Runs inside the worker.
+
+The order matters. Below opset 12 a MaxPool does not count as quantized and v68 refuses it, and below 13 there
+is no per-channel quantization, so the opset is raised first. Without `quant_pre_process` batch normalisations
+stay float and every SoC refuses them. With model metadata left in place `qnn_preprocess_model` of onnxruntime
+1.32 raises TypeError (onnx 1.23). Weights per channel: depthwise convolutions lose most without it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from packager.compilers import onnx_model, samples
+from packager.compilers.jobs import TensorSpec
+from packager.compilers.outcome import tool
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
+_OPSET = 21
+
+
+def quantize(model: Path, precision: str, calibration: Sequence[Path], out: Path) -> ModelProto:
+    """Write to `out` the model with Q/DQ nodes around everything, 8-bit weights, 8- or 16-bit activations.
+
+    Inputs and outputs stay as they are: the quantization happens inside the graph, on the NPU. Works in the
+    current folder. Raises ToolFailed when the quantizer cannot handle the graph.
+    """
+    import onnx
+    from onnxruntime.quantization import QuantType
+    from onnxruntime.quantization import quantize as quantize_static
+    from onnxruntime.quantization.execution_providers.qnn import get_qnn_qdq_config, qnn_preprocess_model
+    from onnxruntime.quantization.shape_inference import quant_pre_process
+
+    # Its warnings tell to do what is being done here.
+    logging.getLogger().setLevel(logging.ERROR)
+    specs = [onnx_model.spec_of(value) for value in onnx_model.graph_inputs(onnx.load(str(model)))]
+    reader = _Calibration(specs, calibration)
+    with tool(f"quantizing to {precision}"):
+        onnx.save(_raised(onnx.load(str(model))), "raised.onnx")
+        quant_pre_process("raised.onnx", "folded.onnx", skip_symbolic_shape=True)
+        source = "folded.onnx"
+        onnx.save(onnx_model.tidy(onnx.load(source)), source)
+        if qnn_preprocess_model(source, "fused.onnx"):
+            source = "fused.onnx"
+        config = get_qnn_qdq_config(
+            source,
+            reader,
+            activation_type=QuantType.QUInt16 if precision == "w8a16" else QuantType.QUInt8,
+            weight_type=QuantType.QInt8,
+            per_channel=True,
+        )
+        quantize_static(source, "quantized.onnx", config)
+        quantized = onnx_model.tidy(onnx.load("quantized.onnx"))
+        onnx.save(quantized, str(out))
+    return quantized
+
+
+def _raised(model: ModelProto) -> ModelProto:
+    """The model in an opset whose own Q/DQ operators know 16 bits and axes."""
+    from onnx import version_converter
+
+    now = next(entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx"))
+    return model if now >= _OPSET else version_converter.convert_version(model, _OPSET)
+
+
+class _Calibration:
+    """Hands samples to the calibrator one by one, so that memory does not grow with their number.
+
+    The method is that of onnxruntime's CalibrationDataReader.
+    """
+
+    def __init__(self, specs: Sequence[TensorSpec], paths: Sequence[Path]) -> None:
+        self._specs, self._paths = specs, iter(paths)
+
+    def get_next(self) -> dict[str, Any] | None:
+        """The next sample, None after the last."""
+        path = next(self._paths, None)
+        return None if path is None else dict(samples.read(path, self._specs))

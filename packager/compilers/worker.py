@@ -1,0 +1,108 @@
+"""Starts `ort_worker` and turns whatever happens to it into a result or an error in words.
+
+A process of its own for each job, because the vendor's compiler may crash, eat all memory or count graphs
+per process; and with relative file names only, because context binaries contain a hash of the path of their
+model: in a fresh process a relative name gives the same bytes in every folder.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from packager import errors, files
+from packager.errors import HexpackError, ToolFailed
+
+COMPILE_SECONDS = 3600.0
+_ACCESS_VIOLATION = 0xC0000005
+_CHECKOUT = Path(__file__).resolve().parents[2]
+
+
+def run(
+    job: Mapping[str, Any], work: Path, *, doing: str, seconds: float = COMPILE_SECONDS
+) -> dict[str, Any]:
+    """Run one job in `work` and return its result.
+
+    `doing` completes the sentence "… failed" in messages. The worker's output goes to `work/worker.log`.
+    Raises the HexpackError that the worker raised, and ToolFailed when it crashed, was killed or took
+    longer than `seconds`.
+    """
+    files.write_text(work / "job.json", json.dumps(job, sort_keys=True))
+    command = [sys.executable, "-P", "-m", "packager.compilers.ort_worker", "job.json", "result.json"]
+    returncode = wait(command, work, doing=doing, seconds=seconds)
+    try:
+        result = json.loads((work / "result.json").read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise died(returncode, doing, log(work)) from None
+    if "error" in result:
+        raise _error(result["error"])
+    return dict(result)
+
+
+def log(work: Path) -> str:
+    """What the last worker in this folder wrote, for parsing; never for showing."""
+    return (work / "worker.log").read_text(encoding="utf-8", errors="replace")
+
+
+def wait(command: Sequence[str], work: Path, *, doing: str, seconds: float) -> int:
+    """Run a command in `work` to its end; its exit code, or minus the number of the signal that ended it."""
+    with files.written_whole(work / "worker.log") as out:
+        try:
+            ended = subprocess.run(
+                command,
+                cwd=work,
+                env=_environment(work),
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                timeout=seconds,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            raise ToolFailed(
+                f"{doing} took longer than {seconds:g} s and was stopped",
+                fix="try a smaller input shape or a lower `optimization`, or run on a faster machine",
+            ) from None
+    return ended.returncode
+
+
+def died(returncode: int, doing: str, said: str) -> HexpackError | RuntimeError:
+    """The error for a worker that left no result but `said` something; a RuntimeError is a defect of ours."""
+    if returncode in (-getattr(signal, "SIGKILL", 9), 137):
+        return ToolFailed(
+            f"{doing} was killed by the operating system (signal 9)",
+            evidence=("this is what happens when memory runs out",),
+            fix="give the machine or the container more memory, or run fewer jobs at once (`--jobs 1`)",
+        )
+    if returncode < 0 or returncode >= _ACCESS_VIOLATION:
+        name = _signal_name(-returncode) if returncode < 0 else f"0x{returncode:08X}"
+        return ToolFailed(
+            f"{doing} ended in a crash of the vendor's library ({name})",
+            fix="try another `optimization` level or another release of onnxruntime-qnn",
+        )
+    return RuntimeError(f"{doing}: the worker left no result (exit code {returncode})\n{said[-4000:]}")
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _environment(work: Path) -> dict[str, str]:
+    """Ours, with what must not differ between two runs taken out of it."""
+    temporary = {name: str(work.resolve()) for name in ("TMPDIR", "TMP", "TEMP")}
+    path = os.pathsep.join(filter(None, (str(_CHECKOUT), os.environ.get("PYTHONPATH"))))
+    return {**os.environ, **temporary, "PYTHONPATH": path, "PYTHONHASHSEED": "0", "PYTHONUTF8": "1"}
+
+
+def _error(told: Mapping[str, Any]) -> HexpackError:
+    kind: type[HexpackError] = getattr(errors, told["kind"])
+    return kind(told["what"], evidence=told["evidence"], fix=told["fix"])

@@ -1,0 +1,130 @@
+"""Writing packages so that the output folder holds all of them or none of the new ones."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from packager.bundle import Bundle
+from packager.errors import HexpackError, InputUnavailable, VerificationFailed
+from packager.facts.archive import read_archive
+from packager.files import Blob, digest, written_whole
+from packager.formats import by_id
+from packager.model import Frozen
+from packager.plan_model import PackagePlan, TargetPlan
+
+_STAGING = ".hexpack-"
+
+
+class Written(Frozen):
+    """A finished package. `changed` is False when the file was there already, byte for byte."""
+
+    file_name: str
+    format: str
+    blob: Blob
+    changed: bool = True
+
+
+class Emission:
+    """Packages written beside their final place; `publish` moves them there, leaving drops them."""
+
+    def __init__(self, out: Path, folder: Path) -> None:
+        self._out, self._folder = out, folder
+        self._written: list[Written] = []
+
+    def write(self, plan: TargetPlan, package: PackagePlan, bundle: Bundle, epoch: int) -> Written:
+        """Write one package and read it back. Raises VerificationFailed if a file is missing in it."""
+        path = self._folder / package.file_name
+        with written_whole(path) as out:
+            by_id(package.format).write(plan, bundle, out, epoch=epoch)
+        _verify_closure(path, bundle)
+        done = Written(file_name=package.file_name, format=package.format, blob=digest(path))
+        self._written.append(done)
+        return done
+
+    def publish(self) -> None:
+        """Give every package its final name."""
+        for done in self._written:
+            (self._folder / done.file_name).replace(self._out / done.file_name)
+
+
+@contextlib.contextmanager
+def emission(out: Path) -> Iterator[Emission]:
+    """A place to write packages for `out`; what is not published is gone afterwards.
+
+    Raises InputUnavailable when the folder cannot be written or the disk is full.
+    """
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        _sweep(out)
+        folder = Path(tempfile.mkdtemp(prefix=f"{_STAGING}{os.getpid()}-", dir=out))
+    except OSError as problem:
+        raise _unwritable(out, problem) from problem
+    try:
+        yield Emission(out, folder)
+    except OSError as problem:
+        raise _unwritable(out, problem) from problem
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _unwritable(out: Path, problem: OSError) -> HexpackError:
+    return InputUnavailable(
+        f"packages cannot be written to {out}",
+        evidence=(problem.strerror or str(problem),),
+        fix="free some space or name another folder with --out",
+    )
+
+
+def _sweep(out: Path) -> None:
+    """Remove what a killed run of a process that no longer lives has left."""
+    for left in out.glob(f"{_STAGING}*"):
+        owner = left.name.removeprefix(_STAGING).partition("-")[0]
+        if owner.isdigit() and not _alive(int(owner)):
+            shutil.rmtree(left, ignore_errors=True)
+
+
+def _alive(process: int) -> bool:
+    if os.name == "nt":
+        return False  # an open file cannot be deleted there, so a living owner keeps its folder
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _verify_closure(path: Path, bundle: Bundle) -> None:
+    """Every file of the bundle is in the finished archive, with its size and under one prefix."""
+    members = {member.name.removeprefix("./"): member for member in read_archive(path).members}
+    anchor = bundle.files[0].path
+    prefixes = [name.removesuffix(anchor) for name in members if name == anchor or name.endswith(f"/{anchor}")]
+    for prefix in prefixes:
+        if all(
+            (found := members.get(prefix + file.path)) is not None and found.size == file.blob.size
+            for file in bundle.files
+        ):
+            return
+    prefix = prefixes[0] if prefixes else ""
+    missing = [file.path for file in bundle.files if prefix + file.path not in members]
+    raise VerificationFailed(
+        f"{path.name} does not hold what was staged for it",
+        evidence=tuple(f"missing or of another size: {name}" for name in missing[:8]),
+        fix="report this: the package was not published",
+    )
+
+
+def unchanged(out: Path, packages: Sequence[Written]) -> bool:
+    """Whether all these packages are in the folder already, byte for byte."""
+    return all(
+        (path := out / package.file_name).is_file()
+        and path.stat().st_size == package.blob.size
+        and digest(path) == package.blob
+        for package in packages
+    )

@@ -1,0 +1,57 @@
+"""`explain`: one page about a rule or an error code, from the tables that the rules and the runner use."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+
+from packager.catalog import table
+from packager.decoder import explain_code
+from packager.rules.core import all_rules
+
+
+def explain_subject(subject: str) -> str | None:
+    """A page of plain text, or None when neither the rules nor the codes know the subject."""
+    word = subject.strip().upper()
+    if re.fullmatch(r"HEX\d+", word):
+        return _rule_page(word)
+    return _code_page(subject.strip())
+
+
+def _rule_page(rule_id: str) -> str | None:
+    rows = {row["id"]: row for row in table("rules")["rule"]}
+    row = rows.get(rule_id)
+    if row is None:
+        return None
+    known = all_rules().get(rule_id)
+    severity = known.severity.value if known else row.get("severity", "warning")
+    lines = [f"{rule_id}  {row['title']}  ({severity})", "", _wrapped(row["explanation"])]
+    if row.get("on_device"):
+        lines += ["", _wrapped(f"On the device: {row['on_device']}")]
+    lines += ["", f"Source: {row['source']}", "", _wrapped(_allow_hint(rule_id))]
+    return "\n".join(lines)
+
+
+def _allow_hint(rule_id: str) -> str:
+    return (
+        f'To accept it on purpose: [[allow]] rule = "{rule_id}", target = "…", reason = "…" in the manifest.'
+    )
+
+
+def _code_page(code: str) -> str | None:
+    known = explain_code(code)
+    if known is None:
+        return None
+    lines = [f"{known.code} (0x{known.code:X})  {known.name}", "", _wrapped(known.sentence)]
+    if known.look_first:
+        lines += ["", "Look first at:", *(f"  * {line}" for line in known.look_first)]
+    if known.rules:
+        titles = {row["id"]: row["title"] for row in table("rules")["rule"]}
+        lines += ["", "Caught before the device by:"]
+        lines += [f"  {rule_id}  {titles.get(rule_id, '')}".rstrip() for rule_id in known.rules]
+    lines += ["", f"Source: {known.source}"]
+    return "\n".join(lines)
+
+
+def _wrapped(text: str) -> str:
+    return textwrap.fill(" ".join(text.split()), 96)

@@ -1,0 +1,234 @@
+"""The metadata at the head of a QNN context binary, read without the vendor's library.
+
+The layout is not documented. It is known from files that were compiled with QAIRT 2.36 to 2.51 and looked
+at; libQnnSystem says the same about them, field by field. Where that library can be had, it is the
+authority, and this reader serves the hosts on which it cannot.
+
+    0x00  four big-endian u32: 2, 3, 0, 1
+    0x10  u64: bytes of metadata; 0x18: offset of the blob; 0x20: bytes of the blob, which ends the file
+    0x28  a FlatBuffer, whose root refers to (version, kind, information)
+"""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+from typing import NamedTuple
+
+from packager.errors import UnreadableFile
+from packager.facts import qnn_metadata
+from packager.facts.reading import must_end_within, opened, piece
+from packager.facts.types import ContextFacts, GraphFacts, TensorFacts
+
+_HEAD = struct.Struct(">4I")
+_EXTENT = struct.Struct("<3Q")
+METADATA_OFFSET = _HEAD.size + _EXTENT.size
+_LARGEST_METADATA = 16 << 20  # one graph takes about 1 KB, and 150 bytes for each input or output
+_OLDEST_FORMAT, _NEWEST_FORMAT, _NEWEST_KIND = 1, 4, 8
+_INFORMATION_VERSION = 3
+_GRAPH_VERSIONS = range(1, 4)
+_DEFINED = 1
+_SCALE_OFFSET = 0
+_UNDEFINED = 0x7FFFFFFF  # what an absent encoding means; an absent number of any other slot is 0
+
+# Slots of the tables; in a graph or tensor of a later version, slot 0 holds the earlier version.
+_ENTRY_VERSION, _ENTRY_VALUE = 0, 2
+_BACKEND, _BUILD, _CORE_API, _BACKEND_API, _BLOB_VERSION = 0, 1, 2, 3, 5
+_GRAPHS, _METADATA, _SOC_MODEL = 10, 15, 16
+_GRAPH_BASE, _GRAPH_RECORD = 0, 2
+_NAME, _INPUTS, _OUTPUTS = 0, 2, 4
+_TENSOR_DTYPE, _TENSOR_DEFINITION, _TENSOR_DIMENSIONS, _TENSOR_NAME = 3, 4, 7, 9
+_TENSOR_ENCODING, _TENSOR_QUANTIZATION = 13, 15
+
+
+class _Extent(NamedTuple):
+    metadata: int
+    blob_offset: int
+    blob: int
+
+
+def looks_like_context(path: Path) -> bool:
+    """Whether the first bytes are those of a context binary, whole or cut short."""
+    with opened(path) as (stream, _):
+        return is_context(stream.read(METADATA_OFFSET))
+
+
+def is_context(head: bytes) -> bool:
+    """Whether a file that begins with `head` (0x28 bytes suffice) is a context binary.
+
+    Its length is not looked at, so that a truncated file is recognised and then refused.
+    """
+    if len(head) < METADATA_OFFSET:
+        return False
+    form, kind, _, _ = _HEAD.unpack_from(head)
+    extent = _Extent(*_EXTENT.unpack_from(head, _HEAD.size))
+    plausible = (
+        METADATA_OFFSET + extent.metadata <= extent.blob_offset and 0 < extent.metadata <= _LARGEST_METADATA
+    )
+    return _OLDEST_FORMAT <= form <= _NEWEST_FORMAT and kind <= _NEWEST_KIND and plausible
+
+
+def check_extent(path: Path) -> None:
+    """Raise UnreadableFile unless the file is as long as its head says."""
+    with opened(path) as (stream, size):
+        head = piece(path, stream, 0, METADATA_OFFSET, "head of the context binary")
+        if not is_context(head):
+            raise UnreadableFile(path, 0, "this is not the head of a context binary")
+        extent = _Extent(*_EXTENT.unpack_from(head, _HEAD.size))
+        end = extent.blob_offset + extent.blob
+        must_end_within(path, size, end, "the blob")
+        if end < size:
+            raise UnreadableFile(path, end, f"the blob ends here, {size - end} bytes before the file")
+
+
+def read_head(path: Path) -> ContextFacts:
+    """The facts of a context binary from its metadata alone; `authority` is `head`.
+
+    Raises UnreadableFile when the file is not as long as its head says, or when the metadata is damaged
+    or of another version than 3 (QAIRT releases before 2.36 may have written others).
+    """
+    check_extent(path)
+    with opened(path) as (stream, _):
+        head = piece(path, stream, 0, METADATA_OFFSET, "head of the context binary")
+        extent = _Extent(*_EXTENT.unpack_from(head, _HEAD.size))
+        metadata = piece(path, stream, METADATA_OFFSET, extent.metadata, "metadata")
+    buffer = _Buffer(path, metadata)
+    entry = buffer.root().table(0)
+    version = entry.number(_ENTRY_VERSION)
+    if version != _INFORMATION_VERSION:
+        raise buffer.damaged(entry.start, f"information of version {version}, not {_INFORMATION_VERSION}")
+    information = entry.table(_ENTRY_VALUE)
+    backend = information.number(_BACKEND)
+    return ContextFacts(
+        authority="head",
+        backend_id=backend,
+        qairt_build=information.text(_BUILD),
+        core_api=information.version(_CORE_API),
+        backend_api=information.version(_BACKEND_API),
+        blob_version=information.version(_BLOB_VERSION),
+        soc_model=information.number(_SOC_MODEL),
+        hexagon_arch=qnn_metadata.hexagon_arch(backend, information.bytes(_METADATA)),
+        graphs=tuple(_graph(backend, graph) for graph in information.tables(_GRAPHS)),
+    )
+
+
+def _graph(backend: int, entry: _Table) -> GraphFacts:
+    version = entry.number(_ENTRY_VERSION)
+    if version not in _GRAPH_VERSIONS:
+        raise entry.buffer.damaged(entry.start, f"a graph of version {version}")
+    value = base = entry.table(_ENTRY_VALUE)
+    for _ in range(version - 1):
+        base = base.table(_GRAPH_BASE)
+    return qnn_metadata.graph_facts(
+        backend,
+        base.text(_NAME) or "",
+        tuple(map(_tensor, base.tables(_INPUTS))),
+        tuple(map(_tensor, base.tables(_OUTPUTS))),
+        value.bytes(_GRAPH_RECORD) if version == _GRAPH_VERSIONS[-1] else b"",
+    )
+
+
+def _tensor(table: _Table) -> TensorFacts:
+    scale = offset = None
+    encoding = table.number(_TENSOR_ENCODING, _UNDEFINED)
+    if table.number(_TENSOR_DEFINITION) == _DEFINED and encoding == _SCALE_OFFSET:
+        pair = table.table(_TENSOR_QUANTIZATION)
+        scale, offset = pair.real(0), pair.signed(1)
+    return TensorFacts(
+        name=table.text(_TENSOR_NAME) or "",
+        dtype=qnn_metadata.dtype_word(table.number(_TENSOR_DTYPE)),
+        shape=table.numbers(_TENSOR_DIMENSIONS),
+        scale=scale,
+        offset=offset,
+    )
+
+
+class _Buffer:
+    """FlatBuffer bytes in which every reference is checked before it is followed."""
+
+    def __init__(self, path: Path, data: bytes) -> None:
+        self.path, self.data = path, data
+        # References may lead to the same bytes again and again; what a file can make us read is bounded
+        # by a small multiple of its own length.
+        self._allowance = 8 * len(data)
+
+    def damaged(self, position: int, reason: str) -> UnreadableFile:
+        return UnreadableFile(self.path, METADATA_OFFSET + max(position, 0), reason)
+
+    def take(self, position: int, size: int) -> bytes:
+        if position < 0 or position + size > len(self.data):
+            raise self.damaged(position, f"{size} bytes outside the metadata")
+        self._allowance -= size
+        if self._allowance < 0:
+            raise self.damaged(position, "the metadata refers to the same bytes over and over")
+        return self.data[position : position + size]
+
+    def u32(self, position: int) -> int:
+        return int.from_bytes(self.take(position, 4), "little")
+
+    def root(self) -> _Table:
+        return _Table(self, self.u32(0))
+
+
+class _Table:
+    """One table: a position, and for each slot the distance to its field, 0 where it has the default."""
+
+    def __init__(self, buffer: _Buffer, start: int) -> None:
+        self.buffer, self.start = buffer, start
+        fields = start - int.from_bytes(buffer.take(start, 4), "little", signed=True)
+        length = int.from_bytes(buffer.take(fields, 2), "little")
+        if length < 4 or length % 2:
+            raise buffer.damaged(fields, f"a table description of {length} bytes")
+        self._distances = struct.unpack(f"<{length // 2 - 2}H", buffer.take(fields + 4, length - 4))
+
+    def _field(self, slot: int) -> int | None:
+        distance = self._distances[slot] if slot < len(self._distances) else 0
+        return self.start + distance if distance else None
+
+    def _value(self, slot: int, size: int) -> bytes:
+        field = self._field(slot)
+        return bytes(size) if field is None else self.buffer.take(field, size)
+
+    def number(self, slot: int, default: int = 0) -> int:
+        return default if self._field(slot) is None else int.from_bytes(self._value(slot, 4), "little")
+
+    def signed(self, slot: int) -> int:
+        return int.from_bytes(self._value(slot, 4), "little", signed=True)
+
+    def real(self, slot: int) -> float:
+        value: float = struct.unpack("<f", self._value(slot, 4))[0]
+        return value
+
+    def version(self, slot: int) -> str:
+        return "{}.{}.{}".format(*struct.unpack("<3I", self._value(slot, 12)))
+
+    def _vector(self, slot: int, width: int) -> tuple[int, bytes]:
+        """Where the elements of a vector begin, and their bytes; empty when the field is absent."""
+        field = self._field(slot)
+        if field is None:
+            return 0, b""
+        start = field + self.buffer.u32(field)
+        return start + 4, self.buffer.take(start + 4, self.buffer.u32(start) * width)
+
+    def bytes(self, slot: int) -> bytes:
+        return self._vector(slot, 1)[1]
+
+    def text(self, slot: int) -> str | None:
+        return (
+            None if self._field(slot) is None else self.bytes(slot).rstrip(b"\0").decode("utf-8", "replace")
+        )
+
+    def numbers(self, slot: int) -> tuple[int, ...]:
+        data = self._vector(slot, 4)[1]
+        return struct.unpack(f"<{len(data) // 4}I", data)
+
+    def table(self, slot: int) -> _Table:
+        field = self._field(slot)
+        if field is None:
+            raise self.buffer.damaged(self.start, f"slot {slot} of a table is empty")
+        return _Table(self.buffer, field + self.buffer.u32(field))
+
+    def tables(self, slot: int) -> list[_Table]:
+        start, data = self._vector(slot, 4)
+        distances = struct.unpack(f"<{len(data) // 4}I", data)
+        return [_Table(self.buffer, start + 4 * index + distance) for index, distance in enumerate(distances)]

@@ -1,0 +1,140 @@
+"""Tells what a file is from its content alone, and has the right reader read it."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import struct
+from collections.abc import Callable
+from pathlib import Path
+from typing import BinaryIO, Literal, cast
+
+from packager.errors import UnreadableFile
+from packager.facts.archive import AR_MAGIC, DEB_MARK, ZIP_ERRORS, zip_names
+from packager.facts.context_head import is_context
+from packager.facts.inflate import compression, inflate_errors, inflated
+from packager.facts.onnx_sniff import is_onnx
+from packager.facts.reading import opened
+from packager.facts.tar import BLOCK, begins_like_tar
+from packager.facts.types import DamagedFacts, Facts, OtherFacts
+
+Kind = Literal["elf", "pe", "catalogue", "context-binary", "onnx", "dlc", "archive", "other"]
+
+_HEAD = 512
+
+# DER object identifiers: PKCS #7 signedData, and the certificate trust list inside a catalogue.
+_SIGNED_DATA = bytes.fromhex("06092a864886f70d010702")
+_TRUST_LIST = bytes.fromhex("06092b0601040182370a01")
+
+_DLC_RECORD = re.compile(r"model\.params|dlc\.metadata[\w.]*")
+
+# The reader of each kind is imported when a file of that kind turns up: some bring heavy libraries.
+_READERS = {
+    "elf": ("packager.facts.elf", "read_elf"),
+    "pe": ("packager.facts.pe", "read_pe"),
+    "archive": ("packager.facts.archive", "read_archive"),
+    "catalogue": ("packager.facts.catalogue", "read_catalogue"),
+    "context-binary": ("packager.facts.context_binary", "read_context"),
+    "onnx": ("packager.facts.onnx", "read_onnx"),
+}
+
+
+def identify(path: Path) -> Kind:
+    """What a file is. A damaged file is of the kind that its beginning promises.
+
+    Raises InputUnavailable when it cannot be opened.
+    """
+    with opened(path) as (stream, size):
+        head = stream.read(_HEAD)
+        return next((kind for kind, is_kind in _TESTS if is_kind(stream, head, size)), "other")
+
+
+def read(path: Path) -> Facts:
+    """The facts of a file of any kind.
+
+    Raises UnreadableFile when it is damaged, InputUnavailable when it cannot be opened.
+    """
+    kind = identify(path)
+    if kind not in _READERS:
+        return OtherFacts()
+    module, name = _READERS[kind]
+    reader = getattr(importlib.import_module(module), name)
+    return cast("Callable[[Path], Facts]", reader)(path)
+
+
+def examine(path: Path) -> Facts:
+    """As `read`, but a damaged file has facts too: where and why it stops making sense."""
+    try:
+        return read(path)
+    except UnreadableFile as error:
+        return DamagedFacts(offset=error.offset, reason=error.reason)
+
+
+def _is_elf(_stream: BinaryIO, head: bytes, _size: int) -> bool:
+    return head.startswith(b"\x7fELF")
+
+
+def _is_pe(stream: BinaryIO, head: bytes, size: int) -> bool:
+    if not head.startswith(b"MZ") or len(head) < 64:
+        return False
+    (start,) = struct.unpack_from("<I", head, 60)
+    if not 64 <= start <= 0x10000:  # further away is the text of a file that happens to begin with MZ
+        return False
+    stream.seek(start)
+    return stream.read(4) == b"PE\0\0" or start + 4 > size
+
+
+def _is_catalogue(_stream: BinaryIO, head: bytes, _size: int) -> bool:
+    return head[:1] == b"\x30" and 0 < head.find(_SIGNED_DATA) < 16 and 0 < head.find(_TRUST_LIST) < 128
+
+
+def _is_context(_stream: BinaryIO, head: bytes, _size: int) -> bool:
+    return is_context(head)
+
+
+def _is_dlc(stream: BinaryIO, head: bytes, _size: int) -> bool:
+    """A zip with a model record. Where the directory is lost, the first member must do."""
+    if not head.startswith(b"PK\x03\x04"):
+        return False
+    try:
+        names = zip_names(stream)
+    except ZIP_ERRORS:
+        (length,) = struct.unpack_from("<H", head.ljust(30, b"\0"), 26)
+        names = [head[30 : 30 + length].decode("ascii", "replace")]
+    return names == ["model"] or any(_DLC_RECORD.fullmatch(name) for name in names)
+
+
+def _is_archive(stream: BinaryIO, head: bytes, _size: int) -> bool:
+    if head.startswith((b"PK\x03\x04", b"PK\x05\x06", AR_MAGIC + DEB_MARK.encode())):
+        return True
+    return begins_like_tar(head) or (compression(head) is not None and _holds_tar(stream))
+
+
+def _holds_tar(stream: BinaryIO) -> bool:
+    """Whether a compressed stream begins with a tar header, as far as it can be told."""
+    stream.seek(0)
+    plain = b""
+    try:
+        for block in inflated(stream):
+            plain += block
+            if len(plain) >= BLOCK:
+                return begins_like_tar(plain[:BLOCK])
+    except inflate_errors():
+        return True
+    return False
+
+
+def _is_onnx(stream: BinaryIO, _head: bytes, size: int) -> bool:
+    return is_onnx(stream, size)
+
+
+# Magic bytes first, guesses from structure last.
+_TESTS: tuple[tuple[Kind, Callable[[BinaryIO, bytes, int], bool]], ...] = (
+    ("elf", _is_elf),
+    ("pe", _is_pe),
+    ("catalogue", _is_catalogue),
+    ("dlc", _is_dlc),
+    ("archive", _is_archive),
+    ("context-binary", _is_context),
+    ("onnx", _is_onnx),
+)

@@ -1,0 +1,60 @@
+"""What the readers share: opening a file, and reading a piece that must be there."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from packager.errors import InputUnavailable, UnreadableFile
+
+
+@contextlib.contextmanager
+def opened(path: Path) -> Iterator[tuple[BinaryIO, int]]:
+    """A file open for reading, and its size in bytes. Raises InputUnavailable when it cannot be opened."""
+    try:
+        stream = path.open("rb")
+    except OSError as error:
+        raise InputUnavailable(
+            f"{path} cannot be read",
+            evidence=(error.strerror or type(error).__name__,),
+            fix="check the path and the permissions",
+        ) from error
+    with stream:
+        size = stream.seek(0, 2)
+        stream.seek(0)
+        yield stream, size
+
+
+def piece(path: Path, stream: BinaryIO, offset: int, size: int, what: str) -> bytes:
+    """Exactly `size` bytes at `offset`. Raises UnreadableFile, naming `what`, when the file ends before.
+
+    `size` must be bounded by the caller.
+    """
+    stream.seek(offset)
+    data = stream.read(size)
+    if len(data) < size:
+        raise UnreadableFile(path, offset + len(data), f"the file ends inside the {what}")
+    return data
+
+
+def must_end_within(path: Path, file_size: int, end: int, what: str) -> None:
+    """Raise UnreadableFile at the end of the file when `what` would end after it."""
+    if end > file_size:
+        raise UnreadableFile(
+            path, file_size, f"the file ends here, {what} ends {end - file_size} bytes later"
+        )
+
+
+class Slice:
+    """The next `size` bytes of a stream, as a stream."""
+
+    def __init__(self, stream: BinaryIO, size: int) -> None:
+        self._stream, self._left = stream, size
+
+    def read(self, size: int, /) -> bytes:
+        """Up to `size` bytes, none at the end of the slice."""
+        data = self._stream.read(min(size, self._left))
+        self._left -= len(data)
+        return data

@@ -1,0 +1,110 @@
+"""What Debian wants below /usr/share for a package: copyright, changelog, manual page, overrides."""
+
+from __future__ import annotations
+
+import datetime
+import email.utils
+import re
+import struct
+import zlib
+
+from packager import catalog
+from packager.bundle import Bundle
+from packager.formats.members import Member
+from packager.naming import debian_version
+from packager.plan_model import TargetPlan
+from packager.resources import text
+
+_STORED_AT_MOST = 0xFFFF
+
+
+def documents(plan: TargetPlan, bundle: Bundle, root: str, *, epoch: int) -> list[Member]:
+    """The documents of a package whose tree is installed at `root`, as members of its data archive."""
+    package, installed = plan.package, root.removeprefix("./")
+    moment = datetime.datetime.fromtimestamp(epoch, datetime.UTC)
+    overrides = _filled("lintian-overrides", package=package, dsp=_below(installed, bundle, _dsp_roles()))
+    changelog = _filled(
+        "changelog",
+        package=package,
+        version=debian_version(package.version),
+        date=email.utils.format_datetime(moment),
+    )
+    members = [
+        (f"doc/{package.name}/copyright", _copyright(plan, bundle, installed, moment.year).encode()),
+        (f"doc/{package.name}/changelog.gz", gzipped(changelog.encode())),
+        (f"lintian/overrides/{package.name}", overrides.encode()),
+    ]
+    if any(file.role == "runner" for file in bundle.files):
+        manual = _filled(
+            "manual.1",
+            package=package,
+            day=f"{moment:%Y-%m-%d}",
+            silicon=", ".join(soc.title for soc in plan.socs),
+            installed=installed,
+        )
+        members.append((f"man/man1/{package.name}.1.gz", gzipped(manual.encode())))
+    return [Member(f"./usr/share/{path}", 0o644, content) for path, content in members]
+
+
+def _copyright(plan: TargetPlan, bundle: Bundle, installed: str, year: int) -> str:
+    vendor = {role.id for role in catalog.roles()} | {"support"}
+    return _filled(
+        "copyright",
+        package=plan.package,
+        year=year,
+        qairt=plan.runtime_set.release.version,
+        application=_licence(plan.package.license),
+        runner=_below(installed, bundle, {"runner"}),
+        vendor=_below(installed, bundle, vendor),
+        terms=_below(installed, bundle, {"licence"}),
+    )
+
+
+def _below(installed: str, bundle: Bundle, roles: set[str]) -> list[str]:
+    return [f"{installed}/{file.path}" for file in bundle.files if file.role in roles]
+
+
+def _dsp_roles() -> set[str]:
+    return {role.id for role in catalog.roles() if role.machine == "hexagon"}
+
+
+def _licence(expression: str) -> dict[str, object]:
+    """An SPDX expression for DEP-5, which has a grammar of its own: one word stands for a compound."""
+    rows = catalog.table("debian")["common_licence"]
+    words = re.findall(r"[A-Za-z0-9.+-]+", expression)
+    return {
+        "name": expression if words == [expression] else "application-licence",
+        "spdx": expression,
+        "common": [
+            {"spdx": word, "file": row["file"]} for word in words for row in rows if word in row["spdx"]
+        ],
+    }
+
+
+def _filled(template: str, **words: object) -> str:
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(  # noqa: S701 (plain text, not HTML)
+        undefined=StrictUndefined, trim_blocks=True, keep_trailing_newline=True
+    )
+    environment.filters["roff"] = _roff
+    return environment.from_string(text("templates", "deb", f"{template}.jinja")).render(words)
+
+
+def _roff(words: str) -> str:
+    """Text for troff: no backslash escapes, no control line, and a hyphen that can be copied."""
+    escaped = words.replace("\\", "\\e").replace("-", "\\-")
+    return f"\\&{escaped}" if escaped.startswith((".", "'")) else escaped
+
+
+def gzipped(content: bytes) -> bytes:
+    """A gzip file of one stored block for each 64 KiB: RFC 1952 and 1951, without name and time.
+
+    Compressed bytes would depend on the build of zlib; these texts are a few hundred bytes.
+    """
+    pieces = [content[i : i + _STORED_AT_MOST] for i in range(0, len(content), _STORED_AT_MOST)] or [b""]
+    stored = b"".join(
+        struct.pack("<BHH", piece is pieces[-1], len(piece), len(piece) ^ 0xFFFF) + piece for piece in pieces
+    )
+    head = bytes((0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 2, 255))
+    return head + stored + struct.pack("<II", zlib.crc32(content), len(content) & 0xFFFFFFFF)

@@ -1,0 +1,32 @@
+"""The short texts at the top of a package tree: what is in it, how to run it, and its checksums."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Sequence
+
+from packager.bundle import BundleFile
+from packager.layouts import Layout, layout_of
+from packager.plan_model import TargetPlan
+from packager.resources import text
+
+
+def sums(files: Sequence[BundleFile], layout: Layout) -> str:
+    """`SHA256SUMS` in the form that `sha256sum -c` reads, paths relative to the file's own folder."""
+    here = layout.documents or "."
+    lines = [
+        f"{file.blob.sha256}  {posixpath.relpath(file.path, here)}\n"
+        for file in sorted(files, key=lambda f: f.path.encode())
+    ]
+    return "".join(lines)
+
+
+def readme(plan: TargetPlan, files: Sequence[BundleFile]) -> str:
+    """The package's README: contents, how to run, how to check."""
+    from jinja2 import Environment, StrictUndefined
+
+    layout = layout_of(plan.system)
+    environment = Environment(undefined=StrictUndefined, trim_blocks=True, keep_trailing_newline=True)  # noqa: S701
+    runner = next(file.path for file in files if file.role == "runner")
+    template = environment.from_string(text("templates", "documents", f"README-{plan.system}.txt.jinja"))
+    return template.render(plan=plan, layout=layout, runner=runner, files=files)

@@ -1,0 +1,288 @@
+"""The line: manifest → plan → assets → facts → findings → bundle → package → report.
+
+Each stage is one call and hands a frozen value to the next. Data moves forward only.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from packager import __version__
+from packager.bundle import Bundle
+from packager.codeprint import codeprint
+from packager.emission import Written, emission, unchanged
+from packager.errors import ManifestError, VerificationFailed
+from packager.lock import Entry, Lock
+from packager.model import Frozen
+from packager.plan import make_plan
+from packager.plan_model import Plan, TargetPlan
+from packager.rules.core import Case, Finding, Proof, Stage, allowed, judge
+from packager.store import Store, key_of
+
+if TYPE_CHECKING:
+    from packager.assets import Acquisition, Inputs
+    from packager.contexts import ContextAsset
+    from packager.manifest import Document
+    from packager.runner import RunnerBuild
+
+Tell = Callable[[str], None]
+
+
+class Options(Frozen):
+    """How a run is done. Only `epoch` (seconds since 1970) reaches the bytes of a package."""
+
+    out: Path
+    target: str | None = None
+    locked: bool = False
+    offline: bool = False
+    epoch: int
+    write: bool = True
+
+
+class ContextReport(Frozen):
+    """A context binary; `size` in bytes, `seconds` what its compilation took when it was done."""
+
+    soc: str
+    sha256: str
+    size: int
+    seconds: float
+
+
+class TargetReport(Frozen):
+    """What became of one target; `reused` means that nothing had to be done."""
+
+    label: str
+    system: str
+    abi: str
+    socs: tuple[str, ...]
+    contexts: tuple[ContextReport, ...] = ()
+    proofs: tuple[Proof, ...] = ()
+    packages: tuple[Written, ...] = ()
+    reused: bool = False
+
+
+class Report(Frozen):
+    """The one document of a run, printed by `--json`."""
+
+    schema_version: int = 1
+    hexpack: str = __version__
+    manifest: str
+    package: str
+    version: str
+    refused: bool
+    findings: tuple[Finding, ...]
+    targets: tuple[TargetReport, ...] = ()
+
+
+class Outcome(Frozen):
+    """One target judged. `bundle` is None when the outcome was recalled from an earlier run."""
+
+    plan: TargetPlan
+    report: TargetReport
+    findings: tuple[Finding, ...]
+    inputs: tuple[Entry, ...]
+    bundle: Bundle | None = None
+
+
+class _Remembered(Frozen):
+    """What the store keeps of an outcome."""
+
+    report: TargetReport
+    findings: tuple[Finding, ...]
+    inputs: tuple[Entry, ...]
+
+
+def plan_only(document: Document, target: str | None = None) -> tuple[Plan, tuple[Finding, ...]]:
+    """The plan, and the findings that need no file. Raises ManifestError."""
+    plan = _selected(make_plan(document), target)
+    found = [finding for one in plan.targets for finding in judge(Case(plan=one), Stage.PLAN)]
+    return plan, allowed(found, plan.allow, report_unused=False)
+
+
+def run(document: Document, options: Options, store: Store, tell: Tell) -> Report:
+    """From a manifest to packages in `options.out`, or with `write=False` to the verdict only.
+
+    A finding does not raise: the report then says `refused`, and nothing was written. Whatever stops
+    the line before a verdict raises one of the errors of `packager.errors`.
+    """
+    from packager.assets import Acquisition
+
+    plan, early = plan_only(document, options.target)
+    if any(finding.refuses for finding in early):
+        return _report(document, plan, early)
+    lock_file = document.path.with_suffix(".lock")
+    lock = Lock.load(lock_file)
+    acquisition = Acquisition(document.path.parent, store, lock, offline=options.offline, tell=tell)
+    inputs = acquisition.inputs(plan)
+    _respect_lock(acquisition, options)
+    keys = {one.label: _key(one, inputs, acquisition, options) for one in plan.targets}
+    outcomes = [_recalled(store, keys[one.label], one, options) for one in plan.targets]
+    missing = [one for one, outcome in zip(plan.targets, outcomes, strict=True) if outcome is None]
+    staged = iter(_stage(missing, inputs, acquisition, store, tell)) if missing else iter(())
+    done = [outcome or next(staged) for outcome in outcomes]
+    acquisition.use(entry for outcome in done for entry in outcome.inputs)
+    _respect_lock(acquisition, options)
+    found = [*early, *(finding for outcome in done for finding in outcome.findings)]
+    verdict = allowed(found, plan.allow, report_unused=options.target is None)
+    if options.write and not any(finding.refuses for finding in verdict):
+        done = _emit(done, options, tell)
+        for outcome in done:
+            remembered = _Remembered(
+                report=outcome.report, findings=outcome.findings, inputs=outcome.inputs
+            )
+            store.record("target", keys[outcome.plan.label], remembered.model_dump(mode="json"))
+    if not options.locked:
+        acquisition.locked(complete=options.target is None).write(lock_file)
+    return _report(document, plan, verdict, done)
+
+
+def _selected(plan: Plan, target: str | None) -> Plan:
+    if target is None:
+        return plan
+    chosen = tuple(one for one in plan.targets if one.label == target)
+    if not chosen:
+        raise ManifestError(
+            f'no target is called "{target}"',
+            evidence=(f"targets: {', '.join(one.label for one in plan.targets)}",),
+            fix="name one of them with --target",
+        )
+    return plan.model_copy(update={"targets": chosen})
+
+
+def _respect_lock(acquisition: Acquisition, options: Options) -> None:
+    drift = acquisition.drift() if options.locked else ()
+    if drift:
+        raise VerificationFailed(
+            "the inputs are not those of the lock",
+            evidence=drift,
+            fix="run without --locked to update the lock, and review its difference",
+        )
+
+
+def _key(plan: TargetPlan, inputs: Inputs, acquisition: Acquisition, options: Options) -> str:
+    """Everything that the packages of a target depend on."""
+    from packager.compilers import toolchain
+
+    libraries = acquisition.libraries(plan) if plan.runtime_set.path else {}
+    return key_of(
+        {
+            "plan": plan.model_dump(mode="json"),
+            "inputs": inputs.digests(),
+            "libraries": {name: fetched.blob.sha256 for name, fetched in libraries.items()},
+            "tools": toolchain(),
+            "hexpack": codeprint(),
+            "epoch": options.epoch,
+        }
+    )
+
+
+def _recalled(store: Store, key: str, plan: TargetPlan, options: Options) -> Outcome | None:
+    """The outcome of an earlier run, if its packages are still where they belong."""
+    known = store.recall_as(_Remembered, "target", key)
+    if known is None or (options.write and not unchanged(options.out, known.report.packages)):
+        return None
+    packages = tuple(package.model_copy(update={"changed": False}) for package in known.report.packages)
+    report = known.report.model_copy(update={"reused": True, "packages": packages})
+    return Outcome(plan=plan, report=report, findings=known.findings, inputs=known.inputs)
+
+
+def _stage(
+    plans: Sequence[TargetPlan], inputs: Inputs, acquisition: Acquisition, store: Store, tell: Tell
+) -> Iterator[Outcome]:
+    """Compile, prove, lay out and judge targets; runners are built meanwhile."""
+    from packager.assets import entries_of
+    from packager.contexts import Compilation
+    from packager.staging import Staging
+
+    with _runners(plans, store, tell) as runners:
+        compilation = Compilation(store, inputs, tell)
+        for plan in plans:
+            libraries = acquisition.libraries(plan)
+            contexts = compilation.contexts(plan)
+            runner = runners[plan.abi.id].result()
+            tell(f"judging {plan.label}")
+            bundle, examined = Staging(store, plan).stage(libraries, contexts, runner)
+            proofs = tuple(proof for context in contexts for proof in context.proofs)
+            findings = judge(Case(plan=plan, files=examined, proofs=proofs), Stage.FILES)
+            yield Outcome(
+                plan=plan,
+                report=_target_report(plan, contexts, proofs),
+                findings=findings,
+                inputs=entries_of(libraries.values()),
+                bundle=bundle,
+            )
+
+
+@contextlib.contextmanager
+def _runners(
+    plans: Sequence[TargetPlan], store: Store, tell: Tell
+) -> Iterator[dict[str, Future[RunnerBuild]]]:
+    """Builds of the native runner by ABI. The first for a system also builds its C library: minutes."""
+    from packager.runner import build
+
+    abis = {plan.abi.id: plan.abi for plan in plans}
+    with ThreadPoolExecutor(max_workers=1, thread_name_prefix="runner") as pool:
+        futures = {}
+        for abi in abis.values():
+            tell(f"building hexrun for {abi.id}")
+            futures[abi.id] = pool.submit(build, abi, store)
+        try:
+            yield futures
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _target_report(
+    plan: TargetPlan, contexts: Sequence[ContextAsset], proofs: tuple[Proof, ...]
+) -> TargetReport:
+    return TargetReport(
+        label=plan.label,
+        system=plan.system,
+        abi=plan.abi.id,
+        socs=tuple(soc.id for soc in plan.socs),
+        contexts=tuple(
+            ContextReport(
+                soc=c.soc.id, sha256=c.context.sha256, size=c.context.size, seconds=c.seconds
+            )
+            for c in contexts
+        ),
+        proofs=proofs,
+    )
+
+
+def _emit(outcomes: Sequence[Outcome], options: Options, tell: Tell) -> list[Outcome]:
+    """Write the packages of all targets that need it; either all of them appear or none."""
+    if all(outcome.bundle is None for outcome in outcomes):
+        return list(outcomes)
+    written = []
+    with emission(options.out) as output:
+        for outcome in outcomes:
+            if outcome.bundle is None:
+                written.append(outcome)
+                continue
+            packages = []
+            for package in outcome.plan.packages:
+                tell(f"writing {package.file_name}")
+                packages.append(output.write(outcome.plan, package, outcome.bundle, options.epoch))
+            report = outcome.report.model_copy(update={"packages": tuple(packages)})
+            written.append(outcome.model_copy(update={"report": report}))
+        output.publish()
+    return written
+
+
+def _report(
+    document: Document, plan: Plan, findings: tuple[Finding, ...], outcomes: Sequence[Outcome] = ()
+) -> Report:
+    return Report(
+        manifest=str(document.path),
+        package=plan.package.name,
+        version=plan.package.version,
+        refused=any(finding.refuses for finding in findings),
+        findings=findings,
+        targets=tuple(outcome.report for outcome in outcomes),
+    )

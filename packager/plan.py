@@ -1,0 +1,234 @@
+"""From the manifest to the plan: every word looked up, every file name decided, nothing fetched yet."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from packager import catalog
+from packager.errors import ManifestError, nearest
+from packager.manifest_model import Manifest, Settings, Target
+from packager.naming import package_stem
+from packager.plan_model import PackagePlan, Plan, RuntimePlan, TargetPlan, WantedFile
+
+if TYPE_CHECKING:
+    from packager.manifest import Document
+
+
+class _Problems:
+    """Collects every problem with its position, so that one run shows them all."""
+
+    def __init__(self, document: Document) -> None:
+        self._document = document
+        self.blocks: list[str] = []
+
+    def add(self, location: tuple[str | int, ...], message: str, hint: str = "") -> None:
+        self.blocks.append(self._document.problem(location, message, hint))
+
+    def unknown(self, location: tuple[str | int, ...], what: str, word: str, known: list[str]) -> None:
+        close = nearest(word, known)
+        hint = f'did you mean "{close}"?' if close else f"known: {', '.join(known)}"
+        self.add(location, f'unknown {what} "{word}"', hint)
+
+
+def make_plan(document: Document) -> Plan:
+    """Resolve a manifest. Raises ManifestError with every unknown word, missing library and name clash."""
+    manifest = document.manifest
+    problems = _Problems(document)
+    targets = [
+        plan
+        for index, target in enumerate(manifest.targets)
+        if (plan := _target(manifest, target, index, problems)) is not None
+    ]
+    _refuse_clashes(targets, problems)
+    labels = {target.label for target in targets}
+    for index, entry in enumerate(manifest.allow):
+        if entry.target is not None and targets and entry.target not in labels:
+            problems.unknown(("allow", index, "target"), "target", entry.target, sorted(labels))
+    if problems.blocks:
+        raise document.error(problems.blocks)
+    return Plan(package=manifest.package, targets=tuple(targets), allow=manifest.allow)
+
+
+def _target(manifest: Manifest, target: Target, index: int, problems: _Problems) -> TargetPlan | None:
+    before = len(problems.blocks)
+    at: tuple[str | int, ...] = ("targets", index)
+    socs = _socs(target, at, problems)
+    system = catalog.systems().get(target.os)
+    if system is None:
+        problems.unknown((*at, "os"), "operating system", target.os, list(catalog.systems()))
+        return None
+    abi = catalog.abi(target.abi)
+    here = [row.id for row in catalog.abis().values() if row.system == system.id]
+    if abi is None or abi.system != system.id:
+        problems.unknown((*at, "abi"), f"ABI of {system.name}", target.abi, here)
+        return None
+    _refuse_later(target, at, problems)
+    packages = _packages(manifest, target, abi, at, problems)
+    archs = sorted({soc.hexagon for soc in socs if soc.hexagon})
+    runtime_set = _runtime_set(manifest, target, abi, archs, at, problems)
+    if len(problems.blocks) > before or runtime_set is None:
+        return None
+    settings = target.model_dump(include=set(Settings.model_fields))
+    return TargetPlan(
+        label=target.name or "-".join(target.soc),
+        package=manifest.package,
+        system=system.id,
+        abi=abi,
+        socs=socs,
+        precision=target.precision,
+        model=manifest.model,
+        runtime_set=runtime_set,
+        packages=packages,
+        **settings,
+    )
+
+
+def _refuse_later(target: Target, at: tuple[str | int, ...], problems: _Problems) -> None:
+    """Words that the manifest knows and this version cannot carry out must not pass silently."""
+    asked = [("runtime", target.runtime, (*at, "runtime"))]
+    asked += [("compute", unit, (*at, "compute", n)) for n, unit in enumerate(target.compute)]
+    for kind, word, location in asked:
+        rows = catalog.table("systems")[kind]
+        ready = [row["id"] for row in rows if not row.get("later")]
+        if word not in ready:
+            problems.add(
+                location, f'{kind} "{word}" is not built by this version yet', f"it builds {', '.join(ready)}"
+            )
+
+
+def _socs(target: Target, at: tuple[str | int, ...], problems: _Problems) -> tuple[catalog.Soc, ...]:
+    found: dict[str, catalog.Soc] = {}
+    for position, word in enumerate(target.soc):
+        try:
+            soc = catalog.soc(word)
+        except ManifestError as unknown:
+            problems.add((*at, "soc", position), unknown.what, " ".join(unknown.evidence) or unknown.fix)
+            continue
+        if soc.id in found:
+            problems.add((*at, "soc", position), f'"{word}" is {soc.title}, which is listed already')
+        found[soc.id] = soc
+    return tuple(found.values())
+
+
+def _packages(
+    manifest: Manifest, target: Target, abi: catalog.Abi, at: tuple[str | int, ...], problems: _Problems
+) -> tuple[PackagePlan, ...]:
+    rows = catalog.formats()
+    here = [row.id for row in rows.values() if abi.system in row.systems and not row.later]
+    stem = package_stem(manifest.package.name, manifest.package.version, abi.system, abi.arch, target.name)
+    packages = []
+    for position, word in enumerate(target.formats):
+        row = rows.get(word)
+        if row is None or abi.system not in row.systems:
+            problems.unknown((*at, "formats", position), f"package format for {abi.system}", word, here)
+        elif row.later:
+            ready = f"this version writes {', '.join(here)}" if here else "this version writes none yet"
+            problems.add(
+                (*at, "formats", position), f'"{word}" packages for {abi.system} are not written yet', ready
+            )
+        else:
+            packages.append(PackagePlan(format=word, file_name=stem + row.extension))
+    return tuple(packages)
+
+
+def _runtime_set(
+    manifest: Manifest,
+    target: Target,
+    abi: catalog.Abi,
+    archs: list[int],
+    at: tuple[str | int, ...],
+    problems: _Problems,
+) -> RuntimePlan | None:
+    wanted = manifest.qairt
+    release = catalog.releases().get(wanted.version)
+    if release is None:
+        problems.unknown(("qairt", "version"), "QAIRT release", wanted.version, list(catalog.releases()))
+        return None
+    known = catalog.runtime_set(release.version, abi.id)
+    if wanted.source == "path":
+        return RuntimePlan(
+            release=release, path=wanted.path, files=_wanted(target, abi, archs, known)
+        )
+    if known is None:
+        here = [
+            f"{row.release} for {', '.join(row.abis)}"
+            for row in catalog.runtime_sets()
+            if row.release == release.version
+        ]
+        problems.add(
+            (*at, "abi"),
+            f"no wheel is known that carries QAIRT {release.version} for {abi.id}",
+            f"known: {'; '.join(here) or 'none of this release'}; or name a folder with [qairt] from = \"path\"",
+        )
+        return None
+    for arch in [] if abi.simulator else archs:
+        if arch not in known.archs:
+            have = ", ".join(f"v{a}" for a in known.archs)
+            problems.add(
+                (*at, "soc"),
+                f"{known.wheel} for {known.platform} carries no stub and skel for Hexagon v{arch}",
+                f"it has {have}",
+            )
+    return RuntimePlan(
+        release=release,
+        wheel=known.wheel,
+        platform=known.platform,
+        python=known.python,
+        sha256=known.sha256,
+        root=known.root,
+        files=_wanted(target, abi, archs, known),
+        extra=known.extra,
+        licences=known.licences,
+    )
+
+
+def _wanted(
+    target: Target, abi: catalog.Abi, archs: list[int], known: catalog.RuntimeSet | None
+) -> tuple[WantedFile, ...]:
+    """The vendor files this target needs, by the role table."""
+    with_catalogue = known.catalogues if known else ()
+    files = []
+    for role in catalog.roles():
+        name = role.files.get(abi.system)
+        if name is None or not _needed(role, target, abi):
+            continue
+        for arch in archs if role.per_arch else [None]:
+            if role.needed == "catalogue" and arch not in with_catalogue:
+                continue
+            files.append(
+                WantedFile(
+                    role=role.id,
+                    name=name.format(arch=arch),
+                    folder=role.folder,
+                    machine=role.machine,
+                    arch=arch,
+                )
+            )
+    return tuple(files)
+
+
+def _needed(role: catalog.Role, target: Target, abi: catalog.Abi) -> bool:
+    return {
+        "always": True,
+        "device": not abi.simulator,
+        "compose": target.runtime != "context-binary" and not abi.simulator,
+        "catalogue": not abi.simulator,
+        "never": False,
+    }[role.needed]
+
+
+def _refuse_clashes(targets: list[TargetPlan], problems: _Problems) -> None:
+    """Two packages of one name would overwrite each other silently."""
+    names = Counter(package.file_name for target in targets for package in target.packages)
+    for name, count in names.items():
+        if count > 1:
+            problems.add(
+                ("targets",),
+                f"{count} packages would be called {name}",
+                'give each target its own `name = "…"`, which becomes part of the file name',
+            )
+    labels = Counter(target.label for target in targets)
+    for label, count in labels.items():
+        if count > 1:
+            problems.add(("targets",), f'{count} targets are called "{label}"', "give each its own name")

@@ -1,0 +1,61 @@
+"""The plan for a person: per target what is built, from what, and what is known about its SoCs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from packager.catalog import Soc
+from packager.manifest_model import PathSource
+from packager.plan_model import Plan, TargetPlan
+from packager.report import console, findings_text, show, table
+from packager.rules.core import Finding
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_WORDS = {True: "yes", False: "no", None: "unknown"}
+
+
+def print_plan(plan: Plan, findings: Sequence[Finding]) -> None:
+    """Print a plan and what can be judged from it alone."""
+    out = console()
+    source = plan.targets[0].model.source
+    model = source.path if isinstance(source, PathSource) else f"{source.file} in {source.wheel}"
+    out.print(f"{plan.package.name} {plan.package.version}", markup=False)
+    out.print(f"  model    {model}", markup=False)
+    for target in plan.targets:
+        out.print()
+        _print_target(out, target)
+    if findings:
+        out.print()
+        out.print(findings_text(findings), markup=False)
+
+
+def _print_target(out: Console, target: TargetPlan) -> None:
+    libraries = target.runtime_set
+    origin = f"folder {libraries.path}" if libraries.path else f"{libraries.wheel} ({libraries.platform})"
+    rows = table("field", "value")
+    rows.show_header = False
+    rows.add_row("  system", f"{target.system}, {target.abi.id}")
+    for soc in target.socs:
+        rows.add_row("  SoC", f"{soc.id} = {soc.title}: {_known(soc)}")
+        for conflict in soc.conflicts:
+            rows.add_row("", f"sources disagree: {conflict}")
+    rows.add_row("  runtime", f"{target.runtime}, {target.precision}, {', '.join(target.compute)}")
+    rows.add_row(
+        "  HTP", f"O{target.optimization}, VTCM {target.vtcm_mb or 'all'} MB, power {target.power}"
+    )
+    rows.add_row("  QAIRT", f"{libraries.release.version} ({libraries.release.build}) from {origin}")
+    rows.add_row("  libraries", " ".join(file.name for file in libraries.files))
+    for package in target.packages:
+        rows.add_row("  package", package.file_name)
+    out.print(target.label, markup=False)
+    show(rows)
+
+
+def _known(soc: Soc) -> str:
+    return (
+        f"soc_model {soc.soc_model}, {soc.arch}, VTCM {soc.vtcm_mb or '?'} MB, float {_WORDS[soc.fp16]},"
+        f" weight sharing {_WORDS[soc.weight_sharing]}"
+    )

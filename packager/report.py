@@ -1,0 +1,174 @@
+"""What people see: progress on stderr, tables and findings on stdout, or one JSON document there.
+
+Only this module and `commands/` print. Colour and tables come from rich when a person looks at a
+terminal; a log file gets plain lines with the same words.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import textwrap
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from packager.rules.core import Finding, Severity
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from packager.pipeline import Report
+
+_WIDTH_OF_A_LOG = 1000  # a log never wraps: tools that read it look for whole lines
+
+
+def console(*, stderr: bool = False) -> Console:
+    """A console that wraps for a terminal and never for a log."""
+    from rich.console import Console
+
+    stream = sys.stderr if stderr else sys.stdout
+    if stream.isatty():
+        return Console(stderr=stderr, highlight=False)
+    return Console(stderr=stderr, highlight=False, no_color=True, width=_WIDTH_OF_A_LOG, soft_wrap=True)
+
+
+class Progress:
+    """Tells what is going on: a spinner with the time on a terminal, a line per step elsewhere."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        self._quiet = quiet
+        self._started = time.monotonic()
+        self._status: object | None = None
+
+    @contextlib.contextmanager
+    def running(self) -> Iterator[Progress]:
+        """Show progress until the block ends."""
+        if self._quiet or not sys.stderr.isatty():
+            yield self
+            return
+        with console(stderr=True).status("") as status:
+            self._status = status
+            yield self
+
+    def __call__(self, message: str) -> None:
+        """A new step has begun."""
+        if self._quiet:
+            return
+        line = f"{time.monotonic() - self._started:6.1f} s  {message}"
+        if self._status is None:
+            print(line, file=sys.stderr, flush=True)
+        else:
+            self._status.update(line)  # type: ignore[attr-defined]
+
+
+def finding_text(finding: Finding) -> str:
+    """A finding as a person reads it: the fault in one line, then evidence and the way out."""
+    lines = [f"{finding.rule}  {finding.file}  {finding.title}"]
+    facts = [("found", finding.found), ("wanted", finding.wanted), ("fix", finding.fix)]
+    if finding.allowed is not None:
+        facts.append(("allowed", finding.allowed))
+    for word, text in facts:
+        first, *rest = textwrap.wrap(text, 92, break_long_words=False, break_on_hyphens=False) or [""]
+        lines.append(f"        {word:<8}{first}")
+        lines += [f"                {line}" for line in rest]
+    if finding.on_device:
+        lines.append(f"        on the device this is {finding.on_device}")
+    return "\n".join(lines)
+
+
+def findings_text(findings: Sequence[Finding]) -> str:
+    """Findings grouped by target, errors first, each group under its target's name."""
+    groups: dict[str, list[Finding]] = {}
+    for finding in findings:
+        groups.setdefault(finding.target, []).append(finding)
+    blocks = []
+    for target, group in groups.items():
+        ordered = sorted(group, key=lambda f: (not f.refuses, f.severity != Severity.ERROR, f.rule, f.file))
+        title = f"{target}: {_counted(group)}" if target else _counted(group)
+        blocks.append("\n".join([title, *(textwrap.indent(finding_text(f), "  ") for f in ordered)]))
+    return "\n\n".join(blocks)
+
+
+def _counted(findings: Iterable[Finding]) -> str:
+    errors = warnings = accepted = 0
+    for finding in findings:
+        if finding.allowed is not None:
+            accepted += 1
+        elif finding.severity is Severity.ERROR:
+            errors += 1
+        else:
+            warnings += 1
+    parts = [
+        f"{count} {word}{'s' if count != 1 and word != 'allowed' else ''}"
+        for count, word in ((errors, "error"), (warnings, "warning"), (accepted, "allowed"))
+        if count
+    ]
+    return ", ".join(parts) or "no findings"
+
+
+def human_size(size: int) -> str:
+    """Bytes for people: 935 B, 1.2 MB."""
+    amount = float(size)
+    for unit in ("B", "kB", "MB"):
+        if amount < 1000:
+            return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
+        amount /= 1000
+    return f"{amount:.2f} GB"
+
+
+def table(*columns: str, right: Iterable[str] = ()) -> Table:
+    """An unframed table; `right` names the columns of numbers."""
+    from rich.table import Table
+
+    made = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="bold")
+    for column in columns:
+        last = column == columns[-1]
+        made.add_column(
+            column, justify="right" if column in right else "left", no_wrap=not last, overflow="fold"
+        )
+    return made
+
+
+def show(rows: Table) -> None:
+    """Print a table; in a log without the padding that rich leaves at the end of lines."""
+    out = console()
+    with out.capture() as captured:
+        out.print(rows)
+    sys.stdout.write("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))
+    sys.stdout.flush()
+
+
+def print_report(report: Report) -> None:
+    """The outcome of `package` or `check` for a person."""
+    out = console()
+    proofs = {(t.label, proof.soc): proof for t in report.targets for proof in t.proofs}
+    if any(t.contexts for t in report.targets):
+        contexts = table(
+            "target", "SoC", "context", "compiled", "samples", "cosine", "max error",
+            right=("context", "compiled", "samples", "cosine", "max error"),
+        )  # fmt: skip
+        for one in report.targets:
+            for context in one.contexts:
+                proof = proofs.get((one.label, context.soc))
+                numbers = (
+                    (str(proof.samples), f"{proof.cosine:.6f}", f"{proof.max_abs:.2e}") if proof else ("-",) * 3
+                )
+                contexts.add_row(
+                    one.label, context.soc, human_size(context.size), f"{context.seconds:.2f} s", *numbers
+                )
+        show(contexts)
+        print()
+    if any(t.packages for t in report.targets) and not report.refused:
+        packages = table("package", "size", "state", right=("size",))
+        for one in report.targets:
+            for written in one.packages:
+                state = "new" if written.changed else "unchanged"
+                packages.add_row(written.file_name, human_size(written.blob.size), state)
+        show(packages)
+        print()
+    if report.findings:
+        out.print(findings_text(report.findings), markup=False)
+    verdict = "refused: nothing was written" if report.refused else "ok"
+    out.print(f"{report.package} {report.version}: {_counted(report.findings)}, {verdict}", markup=False)

@@ -1,0 +1,258 @@
+"""Model assets: a context binary for the right SoC, of a release that the runtime can read, as asked for.
+
+Where one context could break several rules at once, the first of HEX310, HEX302, HEX303, HEX314 speaks and
+the others are silent; HEX305 looks only at contexts that HEX302 and HEX303 accept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from packager.bundle import BundleFile
+from packager.catalog import Soc
+from packager.facts.types import ContextFacts, GraphFacts
+from packager.plan_model import TargetPlan
+from packager.rules.core import Case, Said, Severity, rule
+from packager.rules.reading import newer, on_npu, soc_of
+from packager.rules.table import number, word
+
+
+def _contexts(case: Case) -> Iterator[tuple[BundleFile, ContextFacts, Soc]]:
+    """HTP context binaries and the SoC that each is for."""
+    for examined, facts in case.contexts():
+        soc = soc_of(case.plan, examined.file)
+        if soc is not None and facts.backend_id == number("HEX310", "backend_id"):
+            yield examined.file, facts, soc
+
+
+def _too_new_for(soc: Soc, facts: ContextFacts) -> bool:
+    return bool(facts.hexagon_arch and soc.hexagon and facts.hexagon_arch > soc.hexagon)
+
+
+def _older_than(soc: Soc, facts: ContextFacts) -> bool:
+    return bool(facts.hexagon_arch and soc.hexagon and facts.hexagon_arch < soc.hexagon)
+
+
+def _names_no_soc(facts: ContextFacts) -> bool:
+    """Whether a compiler that writes the SoC into its files was not told one."""
+    since = word("HEX303", "soc_model_since")
+    return not facts.soc_model and facts.qairt_build is not None and not newer(since, facts.qairt_build)
+
+
+def _for_another(soc: Soc, facts: ContextFacts) -> bool:
+    """Whether a context of a fitting architecture is certainly not for this SoC."""
+    if _names_no_soc(facts):
+        return True
+    known = facts.soc_model not in (None, 0)
+    return known and not _older_than(soc, facts) and facts.soc_model not in (soc.soc_model, *soc.accepts)
+
+
+def _fits(soc: Soc, facts: ContextFacts) -> bool:
+    return not _too_new_for(soc, facts) and not _for_another(soc, facts)
+
+
+def _compile_again(soc: Soc) -> str:
+    return f"compile the model for {soc.id} (soc_model {soc.soc_model}, Hexagon {soc.arch})"
+
+
+@rule("HEX302", severity=Severity.ERROR)
+def context_not_newer_than_its_dsp(case: Case) -> Iterable[Said]:
+    """The device refuses code for a later Hexagon."""
+    for file, facts, soc in _contexts(case):
+        if _too_new_for(soc, facts):
+            yield Said(
+                file=file.path,
+                found=f"compiled for Hexagon v{facts.hexagon_arch}",
+                wanted=f"{soc.arch}, as {soc.id} has",
+                fix=_compile_again(soc),
+            )
+
+
+@rule("HEX303", severity=Severity.ERROR)
+def context_for_its_soc(case: Case) -> Iterable[Said]:
+    """One architecture is not one SoC."""
+    for file, facts, soc in _contexts(case):
+        if _for_another(soc, facts) and not _too_new_for(soc, facts):
+            arch = f"v{facts.hexagon_arch}" if facts.hexagon_arch else "an unknown Hexagon"
+            named = f"soc_model {facts.soc_model}" if facts.soc_model else "no SoC"
+            yield Said(
+                file=file.path,
+                found=f"compiled for {named}, {arch}",
+                wanted=f"soc_model {' or '.join(map(str, (soc.soc_model, *soc.accepts)))}, {soc.arch}",
+                fix=_compile_again(soc),
+            )
+
+
+@rule("HEX304", severity=Severity.ERROR)
+def context_not_newer_than_the_runtime(case: Case) -> Iterable[Said]:
+    """A runtime reads contexts of its own and of earlier releases."""
+    release = case.plan.runtime_set.release
+    for file, facts, _ in _contexts(case):
+        if facts.qairt_build is not None:
+            found, wanted = facts.qairt_build, release.version
+            too_new = newer(facts.qairt_build, release.version)
+        else:
+            found, wanted = f"backend API {facts.backend_api}", f"{release.backend_api}"
+            too_new = newer(facts.backend_api, release.backend_api)
+        if too_new:
+            yield Said(
+                file=file.path,
+                found=f"compiled with {found}",
+                wanted=f"{wanted} or earlier, the runtime in this package",
+                fix=f"compile with QAIRT {release.version}, or ship the libraries of the newer release",
+            )
+
+
+@rule("HEX305", severity=Severity.ERROR)
+def context_fits_the_vtcm(case: Case) -> Iterable[Said]:
+    """A graph prepared for more VTCM than there is cannot be loaded.
+
+    Compilers that were asked for no size record a fixed one whatever they used: it proves nothing.
+    """
+    fixed = number("HEX305", "recorded_when_not_asked_mb")
+    for file, facts, soc in _contexts(case):
+        if soc.vtcm_mb is None or not _fits(soc, facts) or case.plan.vtcm_mb:
+            continue
+        for graph in facts.graphs:
+            if graph.vtcm_mb and graph.vtcm_mb != fixed and graph.vtcm_mb > soc.vtcm_mb:
+                yield Said(
+                    file=file.path,
+                    found=f"graph {graph.name} asks for {graph.vtcm_mb:g} MB of VTCM",
+                    wanted=f"at most {soc.vtcm_mb} MB, as {soc.id} has",
+                    fix=_compile_again(soc),
+                )
+
+
+@rule("HEX306", severity=Severity.ERROR)
+def context_has_the_declared_inputs(case: Case) -> Iterable[Said]:
+    """What the manifest promises to the application is what the graph takes."""
+    declared = case.plan.model.inputs
+    if declared is None:
+        return
+    wanted = {name: tuple(spec.shape) for name, spec in declared.items()}
+    for examined, facts in case.contexts():
+        taken = [{tensor.name: tensor.shape for tensor in graph.inputs} for graph in facts.graphs]
+        if wanted not in taken:
+            yield Said(
+                file=examined.file.path,
+                found=_signature(taken[0]) if taken else "no graph",
+                wanted=f"{_signature(wanted)}, as [model] inputs says",
+                fix="correct `inputs` in [model], or compile the model again",
+            )
+
+
+def _signature(inputs: dict[str, tuple[int, ...]]) -> str:
+    return ", ".join(f"{name} {'×'.join(map(str, shape))}" for name, shape in sorted(inputs.items()))
+
+
+@rule("HEX307", severity=Severity.ERROR)
+def outputs_close_to_the_reference(case: Case) -> Iterable[Said]:
+    """The compiled model computes what the original computes."""
+    reference = case.plan.model.reference
+    if reference is None:
+        return
+    for proof in case.proofs:
+        if not proof.cosine >= reference.min_cosine:  # so that NaN is refused too
+            yield Said(
+                file=_context_name(case, proof.soc),
+                found=f"output {proof.output}: cosine {proof.cosine:.6f} over {proof.samples} samples"
+                f", largest difference {proof.max_abs:g}",
+                wanted=f"cosine {reference.min_cosine:g} or more",
+                fix="give more typical calibration data, or ask for a wider precision (w8a16, float)",
+            )
+
+
+@rule("HEX316", severity=Severity.ERROR)
+def a_proof_for_every_context(case: Case) -> Iterable[Said]:
+    """A proof that was asked for and not made must not look like one that was passed."""
+    if case.plan.model.reference is None or case.plan.runtime != "context-binary":
+        return
+    proved = {proof.soc for proof in case.proofs}
+    for file, _, soc in _contexts(case):
+        if soc.id not in proved:
+            yield Said(
+                file=file.path,
+                found="no output was compared",
+                wanted=f"a comparison on the simulator, as [model] reference asks for {soc.id}",
+                fix="package on Linux x86-64, where the simulator runs, or take `reference` out of [model]",
+            )
+
+
+def _context_name(case: Case, soc: str) -> str:
+    for file, _, owner in _contexts(case):
+        if owner.id == soc:
+            return file.path
+    return soc
+
+
+@rule("HEX310", severity=Severity.ERROR)
+def context_of_the_htp_backend(case: Case) -> Iterable[Said]:
+    """Context binaries of the CPU or GPU backend look alike and do not load on the NPU."""
+    wanted = number("HEX310", "backend_id")
+    for examined, facts in case.contexts():
+        if on_npu(case.plan) and facts.backend_id != wanted:
+            yield Said(
+                file=examined.file.path,
+                found=f"written by backend {facts.backend_id}",
+                wanted=f"backend {wanted}, the HTP",
+                fix="compile the model with the HTP backend",
+            )
+
+
+@rule("HEX311", severity=Severity.ERROR)
+def one_context_per_soc(case: Case) -> Iterable[Said]:
+    """The runner looks for exactly one context of the SoC that it finds itself on."""
+    if case.plan.runtime != "context-binary":
+        return
+    for soc in case.plan.socs:
+        paths = [
+            e.file.path for e in case.files if e.file.role == "context" and soc_of(case.plan, e.file) == soc
+        ]
+        if len(paths) != 1:
+            yield Said(
+                file=paths[1] if paths else f"{soc.id}.bin",
+                found=", ".join(paths) or "no context binary",
+                wanted=f"one context binary for {soc.id}",
+                fix=_compile_again(soc) if not paths else f"keep one of them for {soc.id}",
+            )
+
+
+@rule("HEX314", severity=Severity.WARNING)
+def context_for_the_full_dsp(case: Case) -> Iterable[Said]:
+    """Code for an earlier Hexagon runs, and leaves the newer one's instructions unused."""
+    for file, facts, soc in _contexts(case):
+        if _older_than(soc, facts) and not _for_another(soc, facts):
+            yield Said(
+                file=file.path,
+                found=f"compiled for Hexagon v{facts.hexagon_arch}",
+                wanted=f"{soc.arch}, as {soc.id} has",
+                fix=_compile_again(soc),
+            )
+
+
+@rule("HEX315", severity=Severity.ERROR)
+def context_compiled_as_asked(case: Case) -> Iterable[Said]:
+    """A compiler ignores an option that it does not understand, and says nothing."""
+    for file, facts, soc in _contexts(case):
+        if not _fits(soc, facts):
+            continue
+        for graph in facts.graphs:
+            found, wanted = _differences(case.plan, graph)
+            if found:
+                yield Said(
+                    file=file.path,
+                    found=f"graph {graph.name}: {', '.join(found)}",
+                    wanted=", ".join(wanted),
+                    fix="compile again; if it stays so, ask for another value, or for none",
+                )
+
+
+def _differences(plan: TargetPlan, graph: GraphFacts) -> tuple[list[str], list[str]]:
+    found, wanted = [], []
+    if graph.optimization is not None and graph.optimization != plan.optimization:
+        found.append(f"optimization {graph.optimization}")
+        wanted.append(f"optimization {plan.optimization}")
+    if plan.vtcm_mb and graph.vtcm_mb is not None and graph.vtcm_mb != plan.vtcm_mb:
+        found.append(f"vtcm_mb {graph.vtcm_mb:g}")
+        wanted.append(f"vtcm_mb {plan.vtcm_mb}")
+    return found, wanted

@@ -1,0 +1,71 @@
+"""What is in a package besides what makes it work: dead weight, licences, traces of the build machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from packager.bundle import BundleFile
+from packager.plan_model import TargetPlan
+from packager.rules.core import Case, Said, Severity, rule
+from packager.rules.reading import elves, soc_of, vendor_roles
+
+
+@rule("HEX501", severity=Severity.WARNING)
+def nothing_superfluous(case: Case) -> Iterable[Said]:
+    """Files that none of the target's SoCs loads cost space, and sometimes hide the right one."""
+    for examined in case.files:
+        reason = _superfluous(case.plan, examined.file)
+        if reason:
+            yield Said(
+                file=examined.file.path,
+                found=f"{examined.file.blob.size} bytes {reason}",
+                wanted="only what the target's SoCs load",
+                fix=f"leave {examined.file.name} out, or name the SoC that needs it",
+            )
+
+
+def _superfluous(plan: TargetPlan, file: BundleFile) -> str | None:
+    role = vendor_roles().get(file.role)
+    if file.role == "context" and soc_of(plan, file) is None:
+        return f"for {file.soc or 'no SoC by name'}, which the target does not list"
+    if role is None or plan.system not in role.files:
+        return None
+    if role.needed == "device" and plan.abi.simulator:
+        return "for a device, in a package for the simulator"
+    if role.needed == "compose" and plan.runtime == "context-binary":
+        return "to compose graphs, beside context binaries that are composed already"
+    if role.per_arch and file.arch is not None and file.arch not in plan.archs:
+        return f"for Hexagon v{file.arch}"
+    return None
+
+
+@rule("HEX502", severity=Severity.WARNING)
+def licences_of_vendor_files(case: Case) -> Iterable[Said]:
+    """Whoever passes on the vendor's libraries passes on their licence."""
+    vendor = [e.file for e in case.files if e.file.role in vendor_roles()]
+    if not vendor:
+        return
+    there = {e.file.name for e in case.files if e.file.role == "licence"}
+    planned = {path.rpartition("/")[2] for path in case.plan.runtime_set.licences}
+    missing = sorted(planned - there)
+    if missing or not there:
+        yield Said(
+            file=missing[0] if missing else "licence",
+            found=f"{len(vendor)} vendor files without {', '.join(missing) or 'any licence text'}",
+            wanted="the licence texts that came with them",
+            fix="add the licence files of the QAIRT release, or allow this and say how they are delivered",
+        )
+
+
+@rule("HEX503", severity=Severity.WARNING)
+def no_search_outside_the_package(case: Case) -> Iterable[Said]:
+    """A search path of the build machine is a trace of it, and on a device an invitation."""
+    for file, facts in elves(case):
+        outside = [entry for entry in facts.search_path if not entry.startswith(("$ORIGIN", "${ORIGIN}"))]
+        if outside:
+            yield Said(
+                file=file.path,
+                found=f"searches {', '.join(outside)}",
+                wanted="only folders below its own, written with $ORIGIN",
+                fix=f"build {file.name} without an absolute rpath",
+            )

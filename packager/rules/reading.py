@@ -1,0 +1,142 @@
+"""What several rules read out of a case.
+
+One fault is to give one finding, so rules stand in an order of precedence: a damaged file is HEX101's and
+nobody else's, a file of the wrong kind HEX107's, and `libraries` hands out only what is left.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from packager import catalog
+from packager.bundle import BundleFile
+from packager.catalog import Soc
+from packager.facts.types import DamagedFacts, ElfFacts, PeFacts
+from packager.plan_model import TargetPlan
+from packager.rules.core import Case, Examined
+from packager.rules.table import texts
+
+HEXAGON = "HEXAGON"  # as ElfFacts.machine says it
+MANIFEST = "manifest"  # stands for a file's name where the fault is in what was asked for
+
+
+class Library(NamedTuple):
+    """A staged library or program whose bytes could be read and that is for the right processor."""
+
+    file: BundleFile
+    facts: ElfFacts | PeFacts
+
+    @property
+    def release(self) -> str | None:
+        """The QAIRT release it names: the whole build id where it has one, else three numbers."""
+        return self.facts.qairt_build or self.facts.qairt_release
+
+
+def numbers(version: str) -> tuple[int, ...]:
+    """`v2.51.0.260929181845` as (2, 51, 0, 260929181845)."""
+    return tuple(int(part) for part in re.findall(r"\d+", version))
+
+
+def same_release(one: str, other: str) -> bool:
+    """Whether two releases agree as far as both of them say."""
+    a, b = numbers(one), numbers(other)
+    shared = min(len(a), len(b))
+    return a[:shared] == b[:shared]
+
+
+def newer(one: str, other: str) -> bool:
+    """Whether the first release is newer, compared as far as both of them say."""
+    a, b = numbers(one), numbers(other)
+    shared = min(len(a), len(b))
+    return a[:shared] > b[:shared]
+
+
+def vendor_roles() -> dict[str, catalog.Role]:
+    """The roles of vendor files by id."""
+    return {role.id: role for role in catalog.roles()}
+
+
+def on_npu(plan: TargetPlan) -> bool:
+    """Whether the target means to use the NPU at all."""
+    return "npu" in plan.compute
+
+
+def socs_of(plan: TargetPlan, arch: int) -> str:
+    """The plan's SoCs of one Hexagon architecture, in words."""
+    return ", ".join(soc.id for soc in plan.socs if soc.hexagon == arch)
+
+
+def soc_of(plan: TargetPlan, file: BundleFile) -> Soc | None:
+    """The SoC that a model file is for: the one it is marked with, or the target's only one."""
+    if file.soc is None:
+        return plan.socs[0] if len(plan.socs) == 1 else None
+    return next((soc for soc in plan.socs if soc.id == file.soc), None)
+
+
+def misfit(case: Case, examined: Examined) -> tuple[str, str] | None:
+    """(found, wanted) when a readable file is not for the processor that its role needs."""
+    facts = examined.facts
+    wanted = _processor(case.plan, examined)
+    if wanted is None or isinstance(facts, DamagedFacts):
+        return None
+    machine, bits = wanted
+    if isinstance(facts, ElfFacts):
+        right = (facts.machine, facts.bits) == wanted
+        found = f"{facts.machine}, {facts.bits} bit"
+    elif isinstance(facts, PeFacts):
+        right = facts.machine in (machine, texts()["HEX107"].given.get(machine))
+        found = facts.machine
+    else:
+        right, found = False, "no library or program"
+    return None if right else (found, f"{machine}, {bits} bit")
+
+
+def _processor(plan: TargetPlan, examined: Examined) -> tuple[str, int] | None:
+    role = vendor_roles().get(examined.file.role)
+    if role is not None:
+        side = role.machine
+    elif examined.file.role == "runner" or isinstance(examined.facts, ElfFacts | PeFacts):
+        side = "host"
+    else:
+        return None
+    return {"host": (plan.abi.machine, 64), "hexagon": (HEXAGON, 32), "any": None}[side]
+
+
+def libraries(case: Case, *roles: str) -> Iterator[Library]:
+    """Readable libraries and programs for the right processor; of all roles when none is named."""
+    for examined in case.files:
+        facts = examined.facts
+        if roles and examined.file.role not in roles:
+            continue
+        if isinstance(facts, ElfFacts | PeFacts) and misfit(case, examined) is None:
+            yield Library(examined.file, facts)
+
+
+def elves(case: Case, *roles: str) -> Iterator[tuple[BundleFile, ElfFacts]]:
+    """The ELF files among `libraries`."""
+    for library in libraries(case, *roles):
+        if isinstance(library.facts, ElfFacts):
+            yield library.file, library.facts
+
+
+def quarrels(case: Case) -> Iterator[tuple[Library, Library, str, str]]:
+    """(stub, skel, release of the stub, release of the skel) where the two disagree."""
+    for stub, skel in pairs(case):
+        ours, theirs = stub.release, skel.release
+        if ours and theirs and not same_release(ours, theirs):
+            yield stub, skel, ours, theirs
+
+
+def misnamed(file: BundleFile, facts: ElfFacts) -> bool:
+    """Whether a skel's own architecture is another than the one it is packed for."""
+    return facts.hexagon_arch != file.arch
+
+
+def pairs(case: Case) -> Iterator[tuple[Library, Library]]:
+    """(stub, skel) of every Hexagon architecture that has both."""
+    skels = {skel.file.arch: skel for skel in libraries(case, "skel")}
+    for stub in libraries(case, "stub"):
+        if stub.file.arch in skels:
+            yield stub, skels[stub.file.arch]

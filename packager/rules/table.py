@@ -1,0 +1,84 @@
+"""The words and numbers of rules: `targets/rules.toml` and the tables that only rules read."""
+
+from __future__ import annotations
+
+import functools
+from fnmatch import fnmatchcase
+from typing import Literal
+
+from pydantic import Field
+
+from packager.catalog import table
+from packager.model import Frozen
+
+
+class RuleText(Frozen):
+    """What a person reads about a rule, and what the rule knows of the world.
+
+    `title` is a clause that follows the file's name; `on_device` is what the fault looks like on the
+    device; `catalogue` are the ids of the collection of field reports that the rule answers. `given` holds
+    the rule's own numbers and names, so that they can be corrected without touching logic.
+    """
+
+    id: str
+    title: str
+    explanation: str
+    on_device: str = ""
+    catalogue: tuple[str, ...] = ()
+    given: dict[str, int | str] = Field(default_factory=dict)
+    source: str
+
+
+class HostLibrary(Frozen):
+    """Libraries that the target system brings. Names may hold `*`; Windows ignores their case.
+
+    `machine` says which processor loads them. `bundled` is `never` where a copy in a package does harm.
+    """
+
+    systems: tuple[str, ...]
+    machine: Literal["host", "hexagon"]
+    names: tuple[str, ...]
+    bundled: Literal["never", "allowed"]
+    source: str
+
+    def holds(self, name: str) -> bool:
+        """Whether this row is about the library of that file name."""
+        return any(fnmatchcase(name.lower(), pattern.lower()) for pattern in self.names)
+
+
+class Signer(Frozen):
+    """A certificate owner whose signature a system demands; `what` is the kind of file it signs."""
+
+    what: Literal["catalogue"]
+    system: str
+    name: str
+    source: str
+
+
+@functools.cache
+def texts() -> dict[str, RuleText]:
+    """The text of every rule by id, in the order of the table."""
+    return {row["id"]: RuleText.model_validate(row) for row in table("rules")["rule"]}
+
+
+def number(rule: str, key: str) -> int:
+    """A number of a rule's row. Raises KeyError when the row does not have it."""
+    return int(texts()[rule].given[key])
+
+
+def word(rule: str, key: str) -> str:
+    """A word of a rule's row. Raises KeyError when the row does not have it."""
+    return str(texts()[rule].given[key])
+
+
+@functools.cache
+def host_libraries() -> tuple[HostLibrary, ...]:
+    """The libraries that target systems bring, in the order of the table."""
+    rows = table("host_libraries")["host_library"]
+    return tuple(HostLibrary.model_validate(row) for row in rows)
+
+
+@functools.cache
+def signers() -> tuple[Signer, ...]:
+    """The signers that target systems demand."""
+    return tuple(Signer.model_validate(row) for row in table("signers")["signer"])

@@ -1,0 +1,133 @@
+"""From assets to a bundle: every file of a target in its place, with what its bytes say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from packager import layouts
+from packager.codeprint import codeprint
+from packager.contexts import ContextAsset
+from packager.facts.identify import examine
+from packager.facts.types import ContextFacts, ElfFacts, Facts
+from packager.bundle import Bundle, BundleFile
+from packager.layouts import documents
+from packager.plan_model import TargetPlan
+from packager.rules.core import Examined
+from packager.runner import RunnerBuild
+from packager.runtime_config import htp_config, json_text, net_run_config, runner_conf
+from packager.sources import Fetched
+from packager.sources.runtime_set import keys_of
+from packager.store import Store, key_of
+from pydantic import TypeAdapter
+
+_FACTS: TypeAdapter[Facts] = TypeAdapter(Facts)
+
+
+class Staging:
+    """Builds the bundle of one target."""
+
+    def __init__(self, store: Store, plan: TargetPlan) -> None:
+        self._store, self._plan = store, plan
+        self._layout = layouts.layout_of(plan.system)
+
+    def stage(
+        self,
+        libraries: dict[str, Fetched],
+        contexts: Sequence[ContextAsset],
+        runner: RunnerBuild,
+    ) -> tuple[Bundle, tuple[Examined, ...]]:
+        """The bundle and the facts of its files. Nothing is judged here."""
+        files = [*self._vendor(libraries), *self._contexts(contexts), self._runner(runner)]
+        examined = [Examined(file=file, facts=self._facts(file)) for file in files]
+        graphs = {e.file.soc: _graph_names(e.facts) for e in examined if e.file.role == "context"}
+        files += self._configuration(graphs)
+        files.append(self._text("documents", "README.txt", "document", documents.readme(self._plan, files)))
+        files.append(self._text("documents", "SHA256SUMS", "sums", documents.sums(files, self._layout)))
+        needs = [
+            (e.facts.glibc_needed, e.facts.glibcxx_needed)
+            for e in examined
+            if isinstance(e.facts, ElfFacts) and e.facts.abi == "glibc"
+        ]
+        depends = layouts.debian_depends(needs) if self._plan.abi.libc == "glibc" else ()
+        return Bundle.of(files, depends=depends), tuple(examined)
+
+    def _vendor(self, libraries: dict[str, Fetched]) -> Iterable[BundleFile]:
+        for wanted in self._plan.runtime_set.files:
+            yield self._file(
+                layouts.vendor_place(wanted.folder), wanted.name, wanted.role, libraries[wanted.name],
+                arch=wanted.arch,
+            )  # fmt: skip
+        keys = keys_of(self._plan.runtime_set)
+        for path in self._plan.runtime_set.extra:
+            yield self._file("host", keys[path], "support", libraries[keys[path]])
+        for path in self._plan.runtime_set.licences:
+            yield self._file("licences", keys[path], "licence", libraries[keys[path]])
+
+    def _contexts(self, contexts: Sequence[ContextAsset]) -> Iterable[BundleFile]:
+        for asset in contexts:
+            yield BundleFile(
+                path=layouts.context_path(self._layout, asset.soc),
+                role="context",
+                blob=asset.context,
+                local=self._store.path(asset.context.sha256),
+                soc=asset.soc.id,
+                arch=asset.soc.hexagon,
+                origin=f"compiled for {asset.soc.id}",
+            )
+
+    def _runner(self, runner: RunnerBuild) -> BundleFile:
+        return BundleFile(
+            path=self._layout.path("runner", runner.file_name),
+            role="runner",
+            blob=runner.blob,
+            local=self._store.path(runner.blob.sha256),
+            mode=0o755,
+            origin=f"built with {runner.compiler}",
+        )
+
+    def _configuration(self, graphs: dict[str | None, tuple[str, ...]]) -> Iterable[BundleFile]:
+        plan = self._plan
+        yield self._text(
+            "config", "runner.conf", "runner-config", runner_conf(plan, layouts.places(plan))
+        )
+        for soc in plan.socs:
+            htp = htp_config(plan, soc, graphs.get(soc.id, ()))
+            yield self._text("htp", f"{soc.id}.json", "htp-config", json_text(htp))
+            outer = net_run_config(plan, f"{soc.id}.json")
+            yield self._text("htp", f"{soc.id}-net-run.json", "htp-config", json_text(outer))
+
+    def _file(
+        self, place: layouts.Place, name: str, role: str, fetched: Fetched, arch: int | None = None
+    ) -> BundleFile:
+        return BundleFile(
+            path=self._layout.path(place, name),
+            role=role,
+            blob=fetched.blob,
+            local=fetched.path,
+            arch=arch,
+            origin=fetched.origin,
+        )
+
+    def _text(self, place: layouts.Place, name: str, role: str, text: str) -> BundleFile:
+        blob = self._store.add_blocks([text.encode("utf-8")])
+        return BundleFile(
+            path=self._layout.path(place, name),
+            role=role,
+            blob=blob,
+            local=self._store.path(blob.sha256),
+            origin="written by hexpack",
+        )
+
+    def _facts(self, file: BundleFile) -> Facts:
+        """What the bytes say, remembered by their digest."""
+        key = key_of({"blob": file.blob.sha256, "hexpack": codeprint()})
+        known = self._store.recall("facts", key)
+        if known is not None:
+            return _FACTS.validate_python(known)
+        facts = examine(file.local)
+        self._store.record("facts", key, _FACTS.dump_python(facts, mode="json"))
+        return facts
+
+
+def _graph_names(facts: Facts) -> tuple[str, ...]:
+    return tuple(graph.name for graph in facts.graphs) if isinstance(facts, ContextFacts) else ()

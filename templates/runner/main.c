@@ -1,0 +1,48 @@
+/* hexrun: runs one compiled model on the Hexagon NPU, or says in words why it cannot. */
+#include <stdio.h>
+
+#include "platform.h"
+#include "report.h"
+#include "run.h"
+#include "tables.h"
+
+static enum status perform(FILE *out, const struct options *options, struct fault *fault)
+{
+    struct run run;
+    enum status status = options->describe ? run_describe(&run, options, fault) : run_execute(&run, options, fault);
+    if (status)
+        report_fault(out, fault, options->json);
+    else if (options->describe)
+        report_description(out, &run);
+    else
+        report_results(out, &run);
+    /* What is said stays said, whatever the vendor's libraries do while they close. */
+    fflush(out);
+    run_close(&run);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    static struct options options;
+    static struct fault fault;
+    FILE *out = platform_result_stream();
+    if (!out || !platform_arguments(&argc, &argv)) {
+        say("the system gives neither an output stream nor a command line");
+        return RUN_DEFECT;
+    }
+    enum status status = options_parse(argc, argv, &options, &fault);
+    if (status)
+        report_fault(out, &fault, options.json);
+    else if (options.help)
+        options_help(out);
+    else if (options.version)
+        fprintf(out, "hexrun %s\n", HEXRUN_VERSION);
+    else
+        status = perform(out, &options, &fault);
+    if (fclose(out) != 0 && !status) {
+        say("the result could not be written");
+        status = RUN_UNAVAILABLE;
+    }
+    return (int)status;
+}

@@ -1,0 +1,208 @@
+#include "model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static enum status nonsense(struct fault *fault, const char *what, uint64_t found, uint64_t limit)
+{
+    fault_set(fault, RUN_REFUSED, "the metadata of the context binary makes no sense");
+    fault_evidence(fault, "%s: found %llu, at most %llu is believed", what, (unsigned long long)found,
+                   (unsigned long long)limit);
+    fault_fix(fault, "the QNN System library must be of the release of the backend, and the file undamaged");
+    return RUN_REFUSED;
+}
+
+static bool good_name(const char *name)
+{
+    if (!name || !*name)
+        return false;
+    for (size_t length = 0; length <= MODEL_NAME; length++)
+        if (!name[length])
+            return true;
+    return false;
+}
+
+static const struct qnn_tensor *at_stride(const struct qnn_tensor *first, size_t stride, uint32_t index)
+{
+    return (const struct qnn_tensor *)(const void *)((const char *)first + stride * index);
+}
+
+const struct qnn_tensor *raw_tensor(const struct model *model, const struct graph_io *io, uint32_t index)
+{
+    return at_stride(io->raw, model->tensor_stride, index);
+}
+
+static struct quantization quantization_of(const struct qnn_quantize_params *params)
+{
+    struct quantization out = {0};
+    if (params->definition != QNN_DEFINITION_DEFINED)
+        return out;
+    if (params->encoding == QNN_ENCODING_SCALE_OFFSET) {
+        out.scale = params->u.scale_offset.scale;
+        out.offset = params->u.scale_offset.offset;
+    } else if (params->encoding == QNN_ENCODING_BW_SCALE_OFFSET) {
+        out.scale = params->u.bw_scale_offset.scale;
+        out.offset = params->u.bw_scale_offset.offset;
+    }
+    out.known = out.scale > 0;
+    return out;
+}
+
+static enum status read_tensor(const struct qnn_tensor *raw, struct tensor *out, struct fault *fault)
+{
+    const struct qnn_tensor_v1 *v1 = &raw->v1;
+    if (raw->version < 1 || raw->version > 2)
+        return nonsense(fault, "version of a tensor", raw->version, 2);
+    if (!good_name(v1->name))
+        return nonsense(fault, "length of a tensor's name", MODEL_NAME + 1, MODEL_NAME);
+    if (v1->rank > TENSOR_RANK || (v1->rank && !v1->dimensions))
+        return nonsense(fault, "rank of a tensor", v1->rank, TENSOR_RANK);
+    *out = (struct tensor){.name = v1->name, .rank = v1->rank, .count = 1};
+    out->element = element_of(v1->data_type);
+    if (!out->element || !out->element->descr) {
+        fault_set(fault, RUN_REFUSED, "tensor %s has a data type that hexrun cannot carry", v1->name);
+        fault_evidence(fault, "QNN data type 0x%x (%s)", v1->data_type, out->element ? out->element->name : "unknown");
+        return RUN_REFUSED;
+    }
+    out->quantization = quantization_of(&v1->quantize);
+    for (uint32_t i = 0; i < v1->rank; i++) {
+        out->shape[i] = v1->dimensions[i];
+        /* The backend counts a buffer's bytes in 32 bits. */
+        if (out->shape[i] && out->count > UINT32_MAX / 8 / out->shape[i])
+            return nonsense(fault, "elements of a tensor", (uint64_t)out->count * out->shape[i], UINT32_MAX / 8);
+        out->count *= out->shape[i];
+    }
+    return RUN_OK;
+}
+
+static enum status read_io(const struct model *model, const struct qnn_tensor *raw, uint32_t count, const char *what,
+                           struct graph_io *out, struct fault *fault)
+{
+    if (count > MODEL_TENSORS || (count && !raw))
+        return nonsense(fault, what, count, MODEL_TENSORS);
+    *out = (struct graph_io){.raw = raw, .count = count};
+    out->tensors = calloc(count ? count : 1, sizeof *out->tensors);
+    if (!out->tensors)
+        return fault_memory(fault);
+    enum status status = RUN_OK;
+    for (uint32_t i = 0; !status && i < count; i++)
+        status = read_tensor(raw_tensor(model, out, i), &out->tensors[i], fault);
+    return status;
+}
+
+static const struct qnn_graph_info *graph_at(const struct qnn_graph_info *first, size_t stride, uint32_t index)
+{
+    return (const struct qnn_graph_info *)(const void *)((const char *)first + stride * index);
+}
+
+static bool plausible(const struct qnn_graph_info *graph)
+{
+    return graph->version >= 1 && graph->version <= 3 && graph->v1.name && graph->v1.input_count <= MODEL_TENSORS &&
+           graph->v1.output_count <= MODEL_TENSORS && (graph->v1.inputs || !graph->v1.input_count) &&
+           (graph->v1.outputs || !graph->v1.output_count);
+}
+
+/* The distance between graph descriptions grew with the System library's releases and is told nowhere.
+ * Smallest first, so that no probe reads past the array. 0: none fits. */
+static size_t graph_stride(const struct qnn_graph_info *first, uint32_t count)
+{
+    static const size_t STRIDES[] = {48, 64, 88};
+    for (size_t i = 0; i < sizeof STRIDES / sizeof *STRIDES; i++) {
+        uint32_t fits = 0;
+        while (fits < count && plausible(graph_at(first, STRIDES[i], fits)))
+            fits++;
+        if (fits == count)
+            return STRIDES[i];
+    }
+    return 0;
+}
+
+static enum status read_graphs(struct model *model, const struct qnn_graph_info *first, uint32_t count,
+                               struct fault *fault)
+{
+    if (!count || count > MODEL_GRAPHS || !first)
+        return nonsense(fault, "number of graphs", count, MODEL_GRAPHS);
+    size_t stride = graph_stride(first, count);
+    if (!stride)
+        return nonsense(fault, "graph descriptions of no known size", count, MODEL_GRAPHS);
+    model->graphs = calloc(count, sizeof *model->graphs);
+    if (!model->graphs)
+        return fault_memory(fault);
+    model->graph_count = count;
+    enum status status = RUN_OK;
+    for (uint32_t i = 0; !status && i < count; i++) {
+        const struct qnn_graph_v1 *v1 = &graph_at(first, stride, i)->v1;
+        struct graph *graph = &model->graphs[i];
+        graph->name = v1->name;
+        if (!good_name(v1->name))
+            return nonsense(fault, "length of a graph's name", MODEL_NAME + 1, MODEL_NAME);
+        status = read_io(model, v1->inputs, v1->input_count, "inputs of a graph", &graph->inputs, fault);
+        if (!status)
+            status = read_io(model, v1->outputs, v1->output_count, "outputs of a graph", &graph->outputs, fault);
+    }
+    return status;
+}
+
+static enum status read_metadata(struct model *model, const char *path, struct fault *fault)
+{
+    const struct qnn_binary_info *info = NULL;
+    qnn_error code = model->system->call.context_create(&model->description);
+    if (code)
+        return fault_from_backend(fault, code, "the QNN System library refuses to start");
+    code = model->system->call.context_get_metadata(model->description, model->binary.data, model->binary.size, &info);
+    if (code) {
+        fault_from_backend(fault, code, "%s is not a context binary that this release can read", path);
+        fault_evidence(fault, "%zu bytes", model->binary.size);
+        return RUN_BACKEND;
+    }
+    if (!info || info->version < 1 || info->version > 3)
+        return nonsense(fault, "version of the description", info ? info->version : 0, 3);
+    const struct qnn_binary_v1 *v1 = &info->u.v1;
+    const struct qnn_binary_v3 *v3 = &info->u.v3;
+    bool newest = info->version == 3;
+    model->build = newest ? v3->build_id : v1->build_id;
+    return read_graphs(model, newest ? v3->graphs : v1->graphs, newest ? v3->graph_count : v1->graph_count, fault);
+}
+
+enum status model_open(const struct libraries *libraries, const char *path, struct model *out, struct fault *fault)
+{
+    char problem[FAULT_TEXT] = "";
+    bool wide = libraries->backend->api.core.minor >= QNN_CORE_MINOR_WIDE_TENSOR;
+    *out = (struct model){.system = libraries->system,
+                          .tensor_stride = wide ? QNN_TENSOR_STRIDE_WIDE : QNN_TENSOR_STRIDE_NARROW};
+    if (platform_map(path, &out->binary, problem))
+        return read_metadata(out, path, fault);
+    fault_set(fault, RUN_UNAVAILABLE, "the context binary cannot be read");
+    fault_evidence(fault, "%s: %s", path, problem);
+    return RUN_UNAVAILABLE;
+}
+
+void model_close(struct model *model)
+{
+    for (uint32_t i = 0; i < model->graph_count; i++) {
+        free(model->graphs[i].inputs.tensors);
+        free(model->graphs[i].outputs.tensors);
+    }
+    free(model->graphs);
+    if (model->description)
+        model->system->call.context_free(model->description);
+    platform_unmap(&model->binary);
+    *model = (struct model){0};
+}
+
+enum status model_choose_graph(const struct model *model, const char *name, const struct graph **out,
+                               struct fault *fault)
+{
+    for (uint32_t i = 0; i < model->graph_count; i++)
+        if (name ? strcmp(model->graphs[i].name, name) == 0 : model->graph_count == 1) {
+            *out = &model->graphs[i];
+            return RUN_OK;
+        }
+    if (name)
+        fault_set(fault, RUN_USAGE, "the model has no graph \"%.256s\"", name);
+    else
+        fault_set(fault, RUN_USAGE, "the model has %u graphs; choose one with --graph", model->graph_count);
+    for (uint32_t i = 0; i < model->graph_count && i < FAULT_EVIDENCE; i++)
+        fault_evidence(fault, "it has \"%.256s\"", model->graphs[i].name);
+    return RUN_USAGE;
+}

@@ -1,0 +1,63 @@
+/* Everything that differs between operating systems; the rest of hexrun is plain C11.
+ *
+ * Paths are UTF-8 everywhere. A function that fails fills `problem` (size FAULT_TEXT) with the system's
+ * own words. */
+#ifndef HEXRUN_PLATFORM_H
+#define HEXRUN_PLATFORM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum { PATH_CAPACITY = 4096 };
+
+struct mapped_file {
+    const void *data;
+    size_t size;
+};
+
+/* The command line in UTF-8. Returns false when memory is short. */
+bool platform_arguments(int *count, char ***arguments);
+
+/* The stream that results go to. Vendor libraries print to standard output, so that is turned into a
+ * second standard error first; NULL when the system refuses. */
+FILE *platform_result_stream(void);
+
+/* The folder that the executable is in, without a trailing separator. */
+bool platform_own_folder(char *out, size_t capacity);
+
+/* An existing path made absolute, with the system's separators and no `..`. */
+bool platform_absolute(const char *path, char *out, size_t capacity, char *problem);
+bool platform_is_absolute(const char *path);
+
+FILE *platform_open(const char *path, const char *mode, char *problem);
+bool platform_make_folder(const char *path, char *problem);
+
+/* Read-only and private: pages come in as they are needed, so size does not become memory. */
+bool platform_map(const char *path, struct mapped_file *out, char *problem);
+void platform_unmap(struct mapped_file *file);
+
+/* `path` is absolute. There is no close: HTP backends do not survive being unloaded. */
+void *platform_load(const char *path, char *problem);
+void *platform_symbol(void *library, const char *name);
+
+/* Put `folder` before the value that the variable has now, separated by `;` as FastRPC wants on every
+ * system. */
+bool platform_prepend_path(const char *variable, const char *folder);
+
+/* The kernel's SoC number (Linux), another number space than QNN's soc_model. */
+bool platform_linux_soc_id(uint32_t *id);
+
+/* Whether the backend takes RPC latency and polling votes on this system. */
+bool platform_has_rpc_votes(void);
+
+/* A monotonic clock in microseconds. */
+uint64_t platform_now_us(void);
+
+/* From now on SIGINT and SIGTERM (Ctrl-C, console close) are remembered once; a second one ends the
+ * process as usual. */
+void platform_watch_interrupts(void);
+bool platform_interrupted(void);
+
+#endif

@@ -1,0 +1,201 @@
+/* Linux, and what it shares with Android. */
+#define _POSIX_C_SOURCE 200809L
+#define _XOPEN_SOURCE 700
+
+#include "platform.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "status.h"
+
+static void explain(char *problem)
+{
+    snprintf(problem, FAULT_TEXT, "%s", strerror(errno));
+}
+
+bool platform_arguments(int *count, char ***arguments)
+{
+    (void)count;
+    (void)arguments;
+    return true;
+}
+
+FILE *platform_result_stream(void)
+{
+    int kept = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+    if (kept < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
+        return NULL;
+    return fdopen(kept, "w");
+}
+
+bool platform_own_folder(char *out, size_t capacity)
+{
+    ssize_t length = readlink("/proc/self/exe", out, capacity);
+    if (length <= 0 || (size_t)length >= capacity)
+        return false;
+    out[length] = '\0';
+    char *slash = strrchr(out, '/');
+    if (!slash)
+        return false;
+    slash[slash == out] = '\0';
+    return true;
+}
+
+bool platform_absolute(const char *path, char *out, size_t capacity, char *problem)
+{
+    char *real = realpath(path, NULL);
+    if (!real) {
+        explain(problem);
+        return false;
+    }
+    bool fits = strlen(real) < capacity;
+    if (fits)
+        memcpy(out, real, strlen(real) + 1);
+    else
+        snprintf(problem, FAULT_TEXT, "the path is longer than %zu bytes", capacity - 1);
+    free(real);
+    return fits;
+}
+
+bool platform_is_absolute(const char *path)
+{
+    return path[0] == '/';
+}
+
+FILE *platform_open(const char *path, const char *mode, char *problem)
+{
+    struct stat info;
+    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
+        snprintf(problem, FAULT_TEXT, "%s", strerror(EISDIR));
+        return NULL;
+    }
+    FILE *file = fopen(path, mode);
+    if (!file)
+        explain(problem);
+    return file;
+}
+
+bool platform_make_folder(const char *path, char *problem)
+{
+    struct stat info;
+    if (mkdir(path, 0777) == 0 || (errno == EEXIST && stat(path, &info) == 0 && S_ISDIR(info.st_mode)))
+        return true;
+    explain(problem);
+    return false;
+}
+
+bool platform_map(const char *path, struct mapped_file *out, char *problem)
+{
+    bool mapped = false;
+    struct stat info;
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0 || fstat(descriptor, &info) != 0) {
+        explain(problem);
+    } else if (!S_ISREG(info.st_mode) || info.st_size <= 0) {
+        snprintf(problem, FAULT_TEXT, "it is empty or not a file");
+    } else {
+        void *data = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, descriptor, 0);
+        mapped = data != MAP_FAILED;
+        if (mapped)
+            *out = (struct mapped_file){.data = data, .size = (size_t)info.st_size};
+        else
+            explain(problem);
+    }
+    if (descriptor >= 0)
+        close(descriptor);
+    return mapped;
+}
+
+void platform_unmap(struct mapped_file *file)
+{
+    if (file->data)
+        munmap((void *)(uintptr_t)file->data, file->size);
+    *file = (struct mapped_file){0};
+}
+
+void *platform_load(const char *path, char *problem)
+{
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+        const char *reason = dlerror();
+        snprintf(problem, FAULT_TEXT, "%s", reason ? reason : "the loader gave no reason");
+    }
+    return library;
+}
+
+void *platform_symbol(void *library, const char *name)
+{
+    return dlsym(library, name);
+}
+
+bool platform_prepend_path(const char *variable, const char *folder)
+{
+    const char *old = getenv(variable);
+    size_t size = strlen(folder) + (old ? strlen(old) : 0) + 2;
+    char *value = malloc(size);
+    if (!value)
+        return false;
+    snprintf(value, size, "%s%s%s", folder, old && *old ? ";" : "", old ? old : "");
+    bool set = setenv(variable, value, 1) == 0;
+    free(value);
+    return set;
+}
+
+bool platform_linux_soc_id(uint32_t *id)
+{
+    FILE *file = fopen("/sys/devices/soc0/soc_id", "r");
+    if (!file)
+        return false;
+    char line[32] = "";
+    char *end = line;
+    errno = 0;
+    unsigned long value = fgets(line, sizeof line, file) ? strtoul(line, &end, 10) : 0;
+    fclose(file);
+    if (end == line || errno || value > UINT32_MAX)
+        return false;
+    *id = (uint32_t)value;
+    return true;
+}
+
+bool platform_has_rpc_votes(void)
+{
+    return true;
+}
+
+uint64_t platform_now_us(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000u + (uint64_t)now.tv_nsec / 1000u;
+}
+
+static volatile sig_atomic_t interrupted;
+
+static void remember(int number)
+{
+    (void)number;
+    interrupted = 1;
+}
+
+void platform_watch_interrupts(void)
+{
+    struct sigaction action = {.sa_handler = remember, .sa_flags = SA_RESETHAND | SA_RESTART};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
+bool platform_interrupted(void)
+{
+    return interrupted != 0;
+}

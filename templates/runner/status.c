@@ -1,0 +1,65 @@
+#include "status.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static void begin(struct fault *fault, enum status status, const char *format, va_list arguments)
+{
+    memset(fault, 0, sizeof *fault);
+    fault->status = status;
+    vsnprintf(fault->what, sizeof fault->what, format, arguments);
+}
+
+enum status fault_set(struct fault *fault, enum status status, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    begin(fault, status, format, arguments);
+    va_end(arguments);
+    return status;
+}
+
+enum status fault_from_backend(struct fault *fault, uint64_t code, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    begin(fault, RUN_BACKEND, format, arguments);
+    va_end(arguments);
+    fault->has_code = true;
+    fault->code = code;
+    return RUN_BACKEND;
+}
+
+enum status fault_memory(struct fault *fault)
+{
+    return fault_set(fault, RUN_DEFECT, "out of memory");
+}
+
+void fault_evidence(struct fault *fault, const char *format, ...)
+{
+    if (fault->evidence_count == FAULT_EVIDENCE)
+        return;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(fault->evidence[fault->evidence_count++], FAULT_TEXT, format, arguments);
+    va_end(arguments);
+}
+
+void fault_fix(struct fault *fault, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(fault->fix, sizeof fault->fix, format, arguments);
+    va_end(arguments);
+}
+
+void say(const char *format, ...)
+{
+    va_list arguments;
+    fputs("hexrun: ", stderr);
+    va_start(arguments, format);
+    vfprintf(stderr, format, arguments);
+    va_end(arguments);
+    fputc('\n', stderr);
+}

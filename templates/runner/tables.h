@@ -1,0 +1,34 @@
+/* What is true of the world, compiled from hexpack's tables; tables.c is generated. */
+#ifndef HEXRUN_TABLES_H
+#define HEXRUN_TABLES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+extern const char HEXRUN_VERSION[];
+
+/* An error code people meet: a QNN code (16 bits) or a FastRPC code (32 bits, 0x8000xxxx). */
+struct error_row {
+    uint32_t code;
+    const char *name, *sentence, *look_first;
+};
+extern const struct error_row ERROR_ROWS[];
+extern const size_t ERROR_ROW_COUNT;
+
+struct error_range {
+    uint32_t first, last;
+    const char *name, *sentence;
+};
+extern const struct error_range ERROR_RANGES[];
+extern const size_t ERROR_RANGE_COUNT;
+
+/* One row votes bus and core to `corner` (min = target = max). */
+struct power_profile {
+    const char *name;
+    uint32_t votes, dcvs_enable, power_mode, sleep_latency_us, corner, rpc_polling_us;
+};
+extern const struct power_profile POWER_PROFILES[];
+extern const size_t POWER_PROFILE_COUNT;
+extern const struct power_profile POWER_RELEASE;
+
+#endif

@@ -1,0 +1,1 @@
+"""Builders of small genuine values for tests."""

@@ -1,0 +1,178 @@
+"""The head of a QNN context binary, built with FlatBuffers; the blob behind it is zeros.
+
+libQnnSystem reads these files and says the same about them; an integration test holds that.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import flatbuffers
+
+FLOAT32, UFIXED16, UFIXED8 = 0x232, 0x416, 0x408
+DEFINED, UNDEFINED = 1, 0x7FFFFFFF
+HTP = 6
+PAGE = 0x1000
+
+
+class Tensor(NamedTuple):
+    """`quantized` is (scale, offset)."""
+
+    name: str
+    shape: tuple[int, ...] = (1, 3, 8, 8)
+    dtype: int = FLOAT32
+    quantized: tuple[float, int] | None = None
+
+
+class Graph(NamedTuple):
+    """`vtcm` is the number in the file: bytes, or MiB as older releases wrote it."""
+
+    name: str = "graph"
+    inputs: tuple[Tensor, ...] = (Tensor("x"),)
+    outputs: tuple[Tensor, ...] = (Tensor("y"),)
+    version: int = 3
+    vtcm: int = 8 << 20
+    optimization: int = 3
+    threads: int = 4
+    spill_fill: int = 0
+
+
+def context(
+    graphs: Sequence[Graph] = (Graph(),),
+    *,
+    backend: int = HTP,
+    build: str | None = "v2.51.0.260929181845",
+    core_api: tuple[int, int, int] = (2, 40, 0),
+    backend_api: tuple[int, int, int] = (5, 51, 0),
+    blob_version: tuple[int, int, int] = (4, 0, 6),
+    soc_model: int = 77,
+    arch: int = 73,
+    information_version: int = 3,
+    blob_size: int = PAGE,
+) -> bytes:
+    """A whole file: head, metadata, padding to the next page, blob. Equal graphs are stored once."""
+    metadata = _metadata(
+        graphs,
+        backend,
+        build,
+        core_api,
+        backend_api,
+        blob_version,
+        soc_model,
+        arch,
+        information_version,
+        blob_size,
+    )
+    blob_offset = -(-(0x28 + len(metadata)) // PAGE) * PAGE
+    head = struct.pack(">4I", 2, 3, 0, 1) + struct.pack("<3Q", len(metadata), blob_offset, blob_size)
+    return (head + metadata).ljust(blob_offset, b"\0") + bytes(blob_size)
+
+
+def _metadata(
+    graphs,
+    backend,
+    build,
+    core_api,
+    backend_api,
+    blob_version,
+    soc_model,
+    arch,
+    information_version,
+    blob_size,
+) -> bytes:
+    builder = flatbuffers.Builder(1024)
+    build_at = builder.CreateString(build) if build is not None else None
+    made = {graph: _graph(builder, graph) for graph in dict.fromkeys(graphs)}
+    graphs_at = _vector(builder, [made[graph] for graph in graphs])
+    record_at = builder.CreateByteVector(struct.pack("<II", 1, arch))
+    soc_at = builder.CreateString("")
+    tensors_at = _vector(builder, [])
+    builder.StartObject(17)
+    builder.PrependUint32Slot(0, backend, 0)
+    if build_at is not None:
+        builder.PrependUOffsetTRelativeSlot(1, build_at, 0)
+    for slot, version in ((2, core_api), (3, backend_api), (5, blob_version)):
+        builder.Prep(4, 12)
+        for part in reversed(version):
+            builder.PrependUint32(part)
+        builder.PrependStructSlot(slot, builder.Offset(), 0)
+    builder.PrependUOffsetTRelativeSlot(4, soc_at, 0)
+    builder.PrependUOffsetTRelativeSlot(8, tensors_at, 0)
+    builder.PrependUint32Slot(9, len(graphs), 0)
+    builder.PrependUOffsetTRelativeSlot(10, graphs_at, 0)
+    builder.PrependUint64Slot(11, blob_size, 0)
+    builder.PrependUint32Slot(14, 8, 0)
+    builder.PrependUOffsetTRelativeSlot(15, record_at, 0)
+    builder.PrependUint32Slot(16, soc_model, 0)
+    entry = _entry(builder, information_version, builder.EndObject())
+    builder.StartObject(1)
+    builder.PrependUOffsetTRelativeSlot(0, entry, 0)
+    builder.Finish(builder.EndObject())
+    return bytes(builder.Output())
+
+
+def _entry(builder: flatbuffers.Builder, version: int, value: int) -> int:
+    builder.StartObject(3)
+    builder.PrependUint32Slot(0, version, 0)
+    builder.PrependUint8Slot(1, version, 0)
+    builder.PrependUOffsetTRelativeSlot(2, value, 0)
+    return builder.EndObject()
+
+
+def _vector(builder: flatbuffers.Builder, tables: Sequence[int]) -> int:
+    builder.StartVector(4, len(tables), 4)
+    for table in reversed(tables):
+        builder.PrependUOffsetTRelative(table)
+    return builder.EndVector()
+
+
+def _graph(builder: flatbuffers.Builder, graph: Graph) -> int:
+    name = builder.CreateString(graph.name)
+    inputs = _vector(builder, [_tensor(builder, tensor) for tensor in graph.inputs])
+    outputs = _vector(builder, [_tensor(builder, tensor) for tensor in graph.outputs])
+    record_bytes = struct.pack(
+        "<I4xQIIB7xQ", 1, graph.spill_fill, graph.vtcm, graph.optimization, 0, graph.threads
+    )
+    record = builder.CreateByteVector(record_bytes)
+    builder.StartObject(5)
+    builder.PrependUOffsetTRelativeSlot(0, name, 0)
+    builder.PrependUint32Slot(1, len(graph.inputs), 0)
+    builder.PrependUOffsetTRelativeSlot(2, inputs, 0)
+    builder.PrependUint32Slot(3, len(graph.outputs), 0)
+    builder.PrependUOffsetTRelativeSlot(4, outputs, 0)
+    value = builder.EndObject()
+    for version in range(2, graph.version + 1):
+        builder.StartObject(3)
+        builder.PrependUOffsetTRelativeSlot(0, value, 0)
+        if version == 3:
+            builder.PrependUint32Slot(1, len(record_bytes), 0)
+            builder.PrependUOffsetTRelativeSlot(2, record, 0)
+        value = builder.EndObject()
+    return _entry(builder, graph.version, value)
+
+
+def _tensor(builder: flatbuffers.Builder, tensor: Tensor) -> int:
+    name = builder.CreateString(tensor.name)
+    builder.StartVector(4, len(tensor.shape), 4)
+    for size in reversed(tensor.shape):
+        builder.PrependUint32(size)
+    shape = builder.EndVector()
+    scale, offset = tensor.quantized or (0.0, 0)
+    builder.StartObject(2)
+    builder.PrependFloat32Slot(0, scale, 0.0)
+    builder.PrependInt32Slot(1, offset, 0)
+    pair = builder.EndObject()
+    dynamic = _vector(builder, [])
+    builder.StartObject(16)
+    builder.PrependUint32Slot(3, tensor.dtype, 0)
+    builder.PrependUint32Slot(4, DEFINED if tensor.quantized else UNDEFINED, 0)
+    builder.PrependUint32Slot(6, len(tensor.shape), 0)
+    builder.PrependUOffsetTRelativeSlot(7, shape, 0)
+    builder.PrependUOffsetTRelativeSlot(8, dynamic, 0)
+    builder.PrependUOffsetTRelativeSlot(9, name, 0)
+    builder.PrependUint32Slot(13, 0 if tensor.quantized else UNDEFINED, UNDEFINED)
+    builder.PrependUint8Slot(14, 1, 0)
+    builder.PrependUOffsetTRelativeSlot(15, pair, 0)
+    return builder.EndObject()

@@ -1,0 +1,320 @@
+"""What is listed of archives, and which ones are refused."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import lzma
+import stat
+import tarfile
+import zipfile
+
+import pytest
+import zstandard
+
+from packager.errors import UnreadableFile
+from packager.facts import listing
+from packager.facts.archive import read_archive
+from packager.facts.types import ArchiveMember
+
+COMPRESS = {
+    "tar": bytes,
+    "tar.gz": gzip.compress,
+    "tar.xz": lzma.compress,
+    "tar.zst": zstandard.ZstdCompressor(write_checksum=True).compress,
+}
+
+
+@pytest.fixture
+def read(tmp_path):
+    def read_bytes(content):
+        path = tmp_path / "archive"
+        path.write_bytes(content)
+        return read_archive(path)
+
+    return read_bytes
+
+
+def member(name, size=0, kind=tarfile.REGTYPE, link="", mode=0o644):
+    info = tarfile.TarInfo(name)
+    info.size, info.type, info.linkname, info.mode = size, kind, link, mode
+    return info
+
+
+def tar_of(*infos, format=tarfile.PAX_FORMAT):
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w", format=format) as archive:
+        for info in infos:
+            archive.addfile(info, io.BytesIO(bytes(info.size)))
+    return out.getvalue()
+
+
+def zip_of(*names, content=b"content", link=None):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in names:
+            archive.writestr(name, content)
+        if link:
+            info = zipfile.ZipInfo(link[0])
+            info.create_system, info.external_attr = 3, (stat.S_IFLNK | 0o777) << 16
+            archive.writestr(info, link[1])
+    return out.getvalue()
+
+
+def ar_of(**parts):
+    out = b"!<arch>\n"
+    for name, content in parts.items():
+        name = name.replace("_", "-", 1) if name.startswith("debian") else name
+        out += f"{name:<16}{0:<12}{0:<6}{0:<6}{'100644':<8}{len(content):<10}`\n".encode()
+        out += content + b"\n" * (len(content) % 2)
+    return out
+
+
+def deb_of(data, control=None, compress=bytes, suffix=""):
+    control = tar_of(member("./control", 40)) if control is None else control
+    parts = {"debian_binary": b"2.0\n", f"control.tar{suffix}": compress(control)}
+    return ar_of(**parts, **{f"data.tar{suffix}": compress(data)})
+
+
+TREE = tar_of(
+    member("./", kind=tarfile.DIRTYPE, mode=0o755),
+    member("./usr/lib/", kind=tarfile.DIRTYPE, mode=0o755),
+    member("./usr/lib/libx.so.1", 70_000, mode=0o755),
+    member("./usr/lib/libx.so", kind=tarfile.SYMTYPE, link="libx.so.1", mode=0o777),
+    member("./usr/lib/copy", kind=tarfile.LNKTYPE, link="./usr/lib/libx.so.1"),
+    member("./usr/share/" + "n" * 200, 3),
+)
+TREE_MEMBERS = (
+    ArchiveMember(name="usr/lib/libx.so.1", size=70_000, mode=0o755),
+    ArchiveMember(name="usr/lib/libx.so", size=0, mode=0o777, link="libx.so.1"),
+    ArchiveMember(name="usr/lib/copy", size=0, mode=0o644, link="../../usr/lib/libx.so.1"),
+    ArchiveMember(name="usr/share/" + "n" * 200, size=3, mode=0o644),
+)
+
+
+@pytest.mark.parametrize("form", COMPRESS)
+def test_a_tar_lists_its_files_and_links_however_it_is_compressed(read, form):
+    packed = COMPRESS[form](TREE)
+
+    facts = read(packed)
+
+    assert facts.format == form
+    assert facts.members == TREE_MEMBERS
+
+
+@pytest.mark.parametrize("form", ["tar.gz", "tar.xz", "tar.zst"])
+def test_a_tar_in_several_compressed_frames_is_read_to_its_end(read, form):
+    half = len(TREE) // 2
+    packed = COMPRESS[form](TREE[:half]) + COMPRESS[form](TREE[half:])
+
+    facts = read(packed)
+
+    assert facts.members == TREE_MEMBERS
+
+
+@pytest.mark.parametrize("form", ["tar.gz", "tar.xz", "tar.zst"])
+@pytest.mark.parametrize("missing", [1, 5, 60])
+def test_a_compressed_tar_cut_short_is_damaged(read, form, missing):
+    packed = COMPRESS[form](TREE)
+
+    with pytest.raises(UnreadableFile) as caught:
+        read(packed[:-missing])
+
+    assert "damaged" in caught.value.reason
+
+
+@pytest.mark.parametrize("length", [1, 600, 2000, 4000, len(TREE) - 1])
+def test_a_plain_tar_cut_short_is_damaged(read, length):
+    with pytest.raises(UnreadableFile):
+        read(TREE[:length])
+
+
+def test_a_damaged_header_in_the_middle_does_not_pass_for_the_end(read):
+    content = bytearray(tar_of(member("a", 10), member("b", 10)))
+    content[1024 + 20] ^= 1
+
+    with pytest.raises(UnreadableFile) as caught:
+        read(content)
+
+    assert "member 'a'" in caught.value.reason
+
+
+def test_a_flipped_bit_in_a_gzip_is_found_by_its_checksum(read):
+    packed = bytearray(gzip.compress(TREE, compresslevel=0))
+    packed[3000] ^= 1
+
+    with pytest.raises(UnreadableFile):
+        read(packed)
+
+
+@pytest.mark.parametrize(
+    ("compress", "suffix"), [(bytes, ""), (gzip.compress, ".gz"), (COMPRESS["tar.zst"], ".zst")]
+)
+def test_a_deb_lists_what_it_installs_and_its_control_part(read, compress, suffix):
+    content = deb_of(TREE, compress=compress, suffix=suffix)
+
+    facts = read(content)
+
+    assert facts.format == "deb"
+    assert facts.members == (ArchiveMember(name="DEBIAN/control", size=40, mode=0o644), *TREE_MEMBERS)
+
+
+def test_an_absolute_link_in_a_deb_stays_on_the_device_but_leaves_a_tar(read):
+    tree = tar_of(member("usr/lib/x", kind=tarfile.SYMTYPE, link="/etc/alternatives/x"))
+
+    facts = read(deb_of(tree))
+
+    assert facts.members[1].link == "/etc/alternatives/x"
+    with pytest.raises(UnreadableFile):
+        read(tree)
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (ar_of(debian_binary=b"2.0\n"), "without its control part"),
+        (ar_of(**{"debian_binary": b"2.0\n", "control.tar": TREE}), "without its data part"),
+        (ar_of(**{"x.o": b""}), "no deb"),
+        (deb_of(TREE)[:-2000], "ends"),
+        (deb_of(TREE).replace(b"`\n", b"``", 1), "no header"),
+        (deb_of(TREE)[:30], "inside the header"),
+    ],
+)
+def test_a_deb_that_is_not_whole_is_refused(read, content, reason):
+    with pytest.raises(UnreadableFile) as caught:
+        read(content)
+
+    assert reason in caught.value.reason
+
+
+@pytest.mark.parametrize(
+    ("names", "form"),
+    [
+        (["a/b.txt"], "zip"),
+        (["x/__init__.py", "x-1.dist-info/WHEEL"], "wheel"),
+        (["AndroidManifest.xml", "classes.dex"], "apk"),
+        (["AndroidManifest.xml", "classes.jar"], "aar"),
+        (["x.nuspec", "lib/net8.0/x.dll"], "nupkg"),
+    ],
+)
+def test_a_zip_is_called_by_the_file_that_its_family_must_hold(read, names, form):
+    content = zip_of(*names)
+
+    facts = read(content)
+
+    assert facts.format == form
+    assert [(m.name, m.size) for m in facts.members] == [(name, 7) for name in names]
+
+
+def test_links_and_folders_of_a_zip_are_told_from_files(read):
+    content = zip_of("lib/", "lib/a.so.1", link=("lib/a.so", "a.so.1"))
+
+    facts = read(content)
+
+    assert [(m.name, m.size, m.link) for m in facts.members] == [
+        ("lib/a.so.1", 7, None),
+        ("lib/a.so", 0, "a.so.1"),
+    ]
+
+
+@pytest.mark.parametrize("missing", [1, 22, 40, 100])
+def test_a_zip_cut_short_is_damaged(read, missing):
+    content = zip_of("a", "b", "c")
+
+    with pytest.raises(UnreadableFile):
+        read(content[:-missing])
+
+
+@pytest.mark.parametrize(
+    "name", ["../a", "a/../../b", "/etc/passwd", "C:/a", "..\\a", "\\\\host\\a", "a\0b", "n" * 5000]
+)
+def test_a_zip_member_whose_name_leaves_the_root_or_cannot_be_one_is_refused(read, name):
+    content = zip_of(name.replace("\0", "_"))
+    if "\0" in name:
+        content = content.replace(b"a_b", b"a\0b")
+
+    with pytest.raises(UnreadableFile) as caught:
+        read(content)
+
+    assert caught.value.reason.startswith(f"member {name[:200]!r}")
+
+
+@pytest.mark.parametrize("name", ["../a", "a/../../b", "/etc/passwd", "n" * 5000])
+def test_a_tar_member_whose_name_leaves_the_root_or_cannot_be_one_is_refused(read, name):
+    content = tar_of(member(name, 1))
+
+    with pytest.raises(UnreadableFile) as caught:
+        read(content)
+
+    assert caught.value.reason.startswith(f"member {name[:200]!r}")
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "target"),
+    [
+        (tarfile.SYMTYPE, "a/b", "../../etc/passwd"),
+        (tarfile.SYMTYPE, "b", "/etc/passwd"),
+        (tarfile.SYMTYPE, "b", ""),
+        (tarfile.LNKTYPE, "a/b", "../etc/passwd"),
+        (tarfile.LNKTYPE, "a/b", "/etc/passwd"),
+    ],
+)
+def test_a_link_that_leads_out_of_the_root_is_refused(read, kind, name, target):
+    content = tar_of(member(name, kind=kind, link=target))
+
+    with pytest.raises(UnreadableFile) as caught:
+        read(content)
+
+    assert "outside the archive's root" in caught.value.reason
+
+
+def test_a_link_of_a_zip_that_leads_out_of_the_root_is_refused(read):
+    content = zip_of(link=("a", "../../etc/passwd"))
+
+    with pytest.raises(UnreadableFile) as caught:
+        read(content)
+
+    assert "outside the archive's root" in caught.value.reason
+
+
+def test_a_device_node_is_refused(read):
+    content = tar_of(member("dev/null", kind=tarfile.CHRTYPE))
+
+    with pytest.raises(UnreadableFile) as caught:
+        read(content)
+
+    assert "neither file, folder nor link" in caught.value.reason
+
+
+@pytest.mark.parametrize(
+    ("limit", "value", "reason"),
+    [("MAX_MEMBERS", 3, "more than 3 members"), ("MAX_TOTAL", 50_000, "more than 50000 bytes in all")],
+)
+@pytest.mark.parametrize("content", [TREE, deb_of(TREE), zip_of(*"abcd", content=bytes(20_000))])
+def test_an_archive_beyond_a_limit_is_refused(read, monkeypatch, content, limit, value, reason):
+    monkeypatch.setattr(listing, limit, value)
+
+    with pytest.raises(UnreadableFile) as caught:
+        read(content)
+
+    assert reason in caught.value.reason
+
+
+@pytest.mark.parametrize("content", [COMPRESS["tar.zst"](tar_of(member("zeros", 9 << 20))), COMPRESS["tar.xz"](tar_of(member("zeros", 9 << 20)))])
+def test_a_bomb_is_refused_by_its_ratio(read, monkeypatch, content):
+    monkeypatch.setattr(listing, "RATIO_FREE", 1 << 20)
+
+    with pytest.raises(UnreadableFile) as caught:
+        read(content)
+
+    assert "times the size of the archive" in caught.value.reason
+
+
+def test_a_header_record_that_claims_more_memory_than_any_header_needs_is_refused(read):
+    header = member("pax", 2 << 20, kind=tarfile.XHDTYPE)
+    content = header.tobuf(tarfile.USTAR_FORMAT) + bytes(3 << 20)
+
+    with pytest.raises(UnreadableFile) as caught:
+        read(content)
+
+    assert "a header of 2097152 bytes" in caught.value.reason

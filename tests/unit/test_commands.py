@@ -1,0 +1,120 @@
+"""Commands turn errors into messages and exit codes, and take as many files as a shell gives them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.make.elf import hexagon_skel
+
+ROOT = Path(__file__).parents[2]
+
+
+def hexpack(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    code = "from packager.commands.program import main; main()"
+    return subprocess.run(
+        [sys.executable, "-c", code, *arguments], cwd=cwd, capture_output=True, text=True, check=False
+    )
+
+
+def invoke(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "invoke", *arguments], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+
+
+def test_the_list_of_commands_is_the_same_for_invoke_and_for_hexpack():
+    words = ("package", "check", "plan", "inspect", "socs", "explain", "test", "lint")
+
+    listings = (invoke("--list").stdout, hexpack("--list").stdout)
+
+    for listing in listings:
+        assert all(f"  {word} " in listing for word in words)
+
+
+@pytest.fixture
+def skels(tmp_path) -> list[str]:
+    paths = []
+    for arch in (68, 73, 81):
+        path = tmp_path / f"v{arch}.so"
+        path.write_bytes(hexagon_skel(arch=arch))
+        paths.append(str(path))
+    return paths
+
+
+@pytest.mark.parametrize("run", [invoke, hexpack])
+def test_inspect_takes_one_file_many_files_or_a_folder(run, skels, tmp_path):
+    one = json.loads(run("inspect", "--json", skels[0]).stdout)
+    many = json.loads(run("inspect", *skels, "--json").stdout)
+    folder = json.loads(run("inspect", "--json", str(tmp_path)).stdout)
+
+    assert list(one["files"]) == skels[:1]
+    assert [facts["hexagon_arch"] for facts in many["files"].values()] == [68, 73, 81]
+    assert sorted(folder["files"]) == sorted(skels)
+
+
+def test_inspect_shows_a_person_the_facts_of_a_skel(skels):
+    shown = hexpack("inspect", skels[1]).stdout
+
+    assert "HEXAGON" in shown
+    assert "hexagon_arch" in shown
+    assert "0x73" in shown
+
+
+def test_inspect_of_a_missing_file_names_the_nearest_one(skels):
+    asked = skels[1].replace("v73", "v37")
+
+    refused = hexpack("inspect", asked)
+
+    assert refused.returncode == 3
+    assert 'there is "v73.so" beside it' in refused.stderr
+    assert "Traceback" not in refused.stderr
+
+
+def test_socs_filters_by_word_and_answers_a_typing_slip():
+    assert "qcs6490" in hexpack("socs", "6490").stdout
+    refused = hexpack("socs", "qcs6940")
+    assert refused.returncode == 2
+    assert 'did you mean "qcs6490"?' in refused.stderr
+
+
+def test_socs_as_json_is_one_document():
+    document = json.loads(hexpack("socs", "v68", "--json").stdout)
+
+    assert document["schema_version"] == 1
+    assert {soc["hexagon"] for soc in document["socs"]} == {68}
+
+
+@pytest.mark.parametrize("subject", ["HEX104", "hex104", "1008", "0x3F0", "0x80000406"])
+def test_explain_knows_rules_and_codes_as_logs_print_them(subject):
+    explained = hexpack("explain", subject)
+
+    assert explained.returncode == 0
+    assert "Source:" in explained.stdout
+
+
+def test_explain_of_something_unknown_says_what_it_takes():
+    refused = hexpack("explain", "HEX999")
+
+    assert refused.returncode == 2
+    assert "give a rule id" in refused.stderr
+
+
+def test_a_missing_manifest_is_exit_code_2_without_a_traceback(tmp_path):
+    refused = hexpack("package", "--manifest", str(tmp_path / "none.toml"))
+
+    assert refused.returncode == 2
+    assert "Traceback" not in refused.stderr
+
+
+def test_a_reader_that_goes_away_is_no_error(tmp_path):
+    code = f'"{sys.executable}" -c "from packager.commands.program import main; main()" socs | head -1'
+
+    piped = subprocess.run(["bash", "-c", f"set -o pipefail; {code}"], capture_output=True, text=True, check=False)
+
+    assert "Traceback" not in piped.stderr
+    assert "Broken" not in piped.stderr

@@ -1,0 +1,141 @@
+"""What is read from Windows DLLs, and how a damaged or altered one is told."""
+
+from __future__ import annotations
+
+import struct
+
+import pytest
+
+from packager.errors import UnreadableFile
+from packager.facts.pe import read_pe
+from tests.make.authenticode import signed
+from tests.make.pe import dll
+
+
+@pytest.fixture
+def read(tmp_path):
+    def read_bytes(image):
+        path = tmp_path / "library.dll"
+        path.write_bytes(image)
+        return read_pe(path)
+
+    return read_bytes
+
+
+@pytest.fixture(scope="module")
+def signed_dll():
+    return signed(dll(imports=("KERNEL32.dll",)), common_name="Example Devices")
+
+
+def test_a_dll_tells_its_versions_and_imports(read):
+    image = dll(imports=("KERNEL32.dll", "libcdsprpc.dll"))
+
+    facts = read(image)
+
+    assert facts.machine == "ARM64"
+    assert (facts.file_version, facts.product_version) == ("2.51.0.0", "2.51.0.260929181845")
+    assert facts.imports == ("KERNEL32.dll", "libcdsprpc.dll")
+    assert (facts.qairt_build, facts.qairt_release) == ("v2.51.0.260929181845", "2.51.0")
+
+
+@pytest.mark.parametrize("machine", ["ARM64", "AMD64", "ARM64EC", "ARM64X"])
+def test_hybrid_metadata_tells_arm64ec_from_amd64_and_arm64x_from_arm64(read, machine):
+    image = dll(machine=machine)
+
+    facts = read(image)
+
+    assert facts.machine == machine
+
+
+def test_a_machine_without_a_name_is_given_in_hexadecimal(read):
+    image = bytearray(dll())
+    struct.pack_into("<H", image, 68, 0xBEEF)
+
+    facts = read(image)
+
+    assert facts.machine == "0xbeef"
+
+
+def test_the_product_version_stands_in_for_a_missing_build_id(read):
+    image = dll(product_version="2.48.0.260626120635", build=None)
+
+    facts = read(image)
+
+    assert (facts.qairt_build, facts.qairt_release) == ("v2.48.0.260626120635", "2.48.0")
+
+
+def test_the_build_id_in_the_code_wins_over_the_product_version(read):
+    image = dll(product_version="2.48.0.260626120635", build="v2.51.0.260929181845")
+
+    facts = read(image)
+
+    assert facts.qairt_build == "v2.51.0.260929181845"
+
+
+def test_an_ordinary_product_version_is_no_build_id(read):
+    image = dll(product_version="10.0.26100.1", build=None)
+
+    facts = read(image)
+
+    assert (facts.product_version, facts.qairt_build, facts.qairt_release) == ("10.0.26100.1", None, None)
+
+
+def test_a_dll_without_version_resource_has_no_versions(read):
+    image = dll(product_version=None)
+
+    facts = read(image)
+
+    assert (facts.file_version, facts.product_version) == (None, None)
+
+
+def test_an_unsigned_dll_is_neither_validly_nor_invalidly_signed(read):
+    image = dll()
+
+    facts = read(image)
+
+    assert (facts.signer, facts.signature_valid) == (None, None)
+
+
+def test_a_signature_over_these_bytes_is_valid_even_when_its_certificate_has_run_out(read, signed_dll):
+    facts = read(signed_dll)
+
+    assert (facts.signer, facts.signature_valid) == ("Example Devices", True)
+
+
+def test_one_altered_byte_makes_the_signature_invalid(read, signed_dll):
+    altered = bytearray(signed_dll)
+    altered[0x400] ^= 1
+
+    facts = read(altered)
+
+    assert (facts.signer, facts.signature_valid) == ("Example Devices", False)
+
+
+def test_a_file_cut_anywhere_is_damaged_at_its_end(tmp_path, signed_dll):
+    path = tmp_path / "cut.dll"
+
+    for length in (*range(0, len(signed_dll), 7), len(signed_dll) - 1):
+        path.write_bytes(signed_dll[:length])
+        with pytest.raises(UnreadableFile) as caught:
+            read_pe(path)
+        assert caught.value.offset <= length
+
+
+@pytest.mark.parametrize(
+    ("offset", "value", "reason"),
+    [
+        (0, b"ZM", "MZ"),
+        (64, b"NE", "PE signature"),
+        (84, b"\xff\xff", "optional header of"),
+        (88, b"\x07\x01", "magic 0x107"),
+        (84, b"\x10\x00", "of 16 bytes"),
+    ],
+)
+def test_a_header_that_contradicts_the_format_is_named(read, offset, value, reason):
+    image = bytearray(dll())
+    image[offset : offset + len(value)] = value
+
+    with pytest.raises(UnreadableFile) as caught:
+        read(image)
+
+    assert reason in caught.value.reason

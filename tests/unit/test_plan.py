@@ -1,0 +1,152 @@
+"""The plan resolves every word of a manifest, or says at which place it cannot."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from packager.errors import ManifestError
+from packager.manifest import load
+from packager.plan import make_plan
+from packager.plan_model import Plan
+
+HEAD = """schema = 1
+[package]
+name = "app"
+version = "1.2.0"
+vendor = "Example Devices"
+license = "Apache-2.0"
+description = "An example"
+maintainer = "Release Team <release@example.com>"
+[model]
+source = { path = "model.onnx" }
+"""
+
+
+def planned(tmp_path: Path, targets: str, head: str = HEAD) -> Plan:
+    manifest = tmp_path / "app.toml"
+    manifest.write_text(head + targets)
+    return make_plan(load(manifest))
+
+
+def refusal(tmp_path: Path, targets: str, head: str = HEAD) -> str:
+    with pytest.raises(ManifestError) as refused:
+        planned(tmp_path, targets, head)
+    return refused.value.render()
+
+
+LINUX = '[[targets]]\nsoc = ["qcs9075"]\nos = "linux"\nformats = ["deb"]\n'
+WINDOWS = '[[targets]]\nsoc = ["x-elite"]\nos = "windows"\nformats = ["zip"]\n'
+
+
+def test_a_device_target_needs_backend_system_and_the_stub_and_skel_of_its_architecture(tmp_path):
+    (target,) = planned(tmp_path, LINUX).targets
+
+    assert [(f.role, f.name) for f in target.runtime_set.files] == [
+        ("backend", "libQnnHtp.so"),
+        ("system", "libQnnSystem.so"),
+        ("stub", "libQnnHtpV73Stub.so"),
+        ("skel", "libQnnHtpV73Skel.so"),
+    ]
+
+
+def test_two_socs_of_one_architecture_share_stub_and_skel(tmp_path):
+    (target,) = planned(tmp_path, LINUX.replace('["qcs9075"]', '["qcs9075", "qcs8550", "qcs8275"]')).targets
+
+    assert target.archs == (73, 75)
+    assert [f.arch for f in target.runtime_set.files if f.role == "skel"] == [73, 75]
+
+
+def test_windows_gets_the_catalogues_that_the_release_has(tmp_path):
+    (elite,) = planned(tmp_path, WINDOWS).targets
+    (older,) = planned(tmp_path, WINDOWS.replace("x-elite", "8cx-gen3")).targets
+
+    assert "libqnnhtpv73.cat" in [f.name for f in elite.runtime_set.files]
+    assert not [f for f in older.runtime_set.files if f.role == "catalogue"]
+
+
+def test_a_simulator_needs_no_stub_no_skel_but_the_libraries_its_wheel_links_to(tmp_path):
+    (target,) = planned(tmp_path, LINUX + 'abi = "x86_64-linux-clang"\n').targets
+
+    assert {f.role for f in target.runtime_set.files} == {"backend", "system"}
+    assert len(target.runtime_set.extra) == 3
+
+
+def test_the_plan_is_json_and_comes_back_equal(tmp_path):
+    plan = planned(tmp_path, LINUX + WINDOWS)
+
+    assert Plan.model_validate(json.loads(json.dumps(plan.model_dump(mode="json", by_alias=True)))) == plan
+
+
+def test_file_names_carry_version_system_architecture_and_the_targets_name(tmp_path):
+    plan = planned(tmp_path, LINUX + 'name = "board"\n' + WINDOWS)
+
+    assert [p.file_name for t in plan.targets for p in t.packages] == [
+        "app-1.2.0-linux-arm64-board.deb",
+        "app-1.2.0-windows-arm64.zip",
+    ]
+
+
+def test_settings_of_a_target_win_over_defaults_and_defaults_over_the_table(tmp_path):
+    text = '[defaults]\npower = "balanced"\noptimization = 2\n' + LINUX + LINUX + 'name = "second"\npower = "burst"\n'
+
+    first, second = planned(tmp_path, text).targets
+
+    assert (first.power, second.power) == ("balanced", "burst")
+    assert (first.optimization, second.optimization, first.rpc_latency_us) == (2, 2, 100)
+
+
+@pytest.mark.parametrize(
+    ("targets", "says"),
+    [
+        (LINUX.replace("qcs9075", "qcs6940"), 'did you mean "qcs6490" (Dragonwing QCS6490, Hexagon v68)?'),
+        (LINUX.replace('"linux"', '"linus"'), 'did you mean "linux"?'),
+        (LINUX + 'abi = "oe-linux-gcc11.3"\n', 'did you mean "oe-linux-gcc11.2"?'),
+        (LINUX.replace('"deb"', '"dep"'), 'did you mean "deb"?'),
+        (LINUX.replace('"deb"', '"zip"'), 'unknown package format for linux "zip"'),
+        (LINUX + 'abi = "ubuntu-gcc9.4"\n', "no wheel is known that carries QAIRT 2.51.0 for ubuntu-gcc9.4"),
+        (WINDOWS.replace("x-elite", "sm8650"), "no stub and skel for Hexagon v75"),
+        (LINUX.replace('"deb"', '"tar.gz"'), "are not written yet"),
+        (LINUX + LINUX, "2 packages would be called app-1.2.0-linux-arm64.deb"),
+        (LINUX.replace('["qcs9075"]', '["qcs9075", "iq-9075-evk"]'), "which is listed already"),
+        (LINUX.replace('os = "linux"', 'os = "qnx"'), '"deb"'),
+        (LINUX + 'runtime = "dlc"\n', 'runtime "dlc" is not built by this version yet'),
+        (LINUX + 'compute = ["npu", "cpu"]\n', 'compute "cpu" is not built by this version yet'),
+    ],
+)
+def test_a_word_that_cannot_be_resolved_is_shown_at_its_place(tmp_path, targets, says):
+    message = refusal(tmp_path, targets)
+
+    assert says in message
+    assert "app.toml:" in message
+    assert "^" in message
+
+
+def test_a_release_without_a_row_lists_those_that_are_known(tmp_path):
+    message = refusal(tmp_path, '[qairt]\nversion = "2.15.0"\n' + LINUX)
+
+    assert 'unknown QAIRT release "2.15.0"' in message
+
+
+def test_all_problems_are_shown_at_once(tmp_path):
+    message = refusal(tmp_path, LINUX.replace("qcs9075", "qcs6940") + WINDOWS.replace('"zip"', '"zpi"'))
+
+    assert "qcs6940" in message
+    assert "zpi" in message
+
+
+def test_android_and_qnx_are_known_but_their_packages_are_not_written_yet(tmp_path):
+    for system, word in (("android", "aar"), ("qnx", "tar.gz")):
+        message = refusal(tmp_path, LINUX.replace('"linux"', f'"{system}"').replace('"deb"', f'"{word}"'))
+
+        assert "are not written yet" in message
+
+
+def test_an_allow_for_a_target_that_does_not_exist_is_an_error(tmp_path):
+    allow = '[[allow]]\nrule = "HEX104"\ntarget = "bord"\nreason = "checked on the board"\n'
+
+    message = refusal(tmp_path, LINUX + 'name = "board"\n' + allow)
+
+    assert 'did you mean "board"?' in message

@@ -1,0 +1,236 @@
+"""Context binaries and proofs: for the right SoC, readable by the runtime, as asked for."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from packager.manifest_model import Input
+from tests.unit.rule_cases import (
+    facts_of,
+    findings,
+    sound_case,
+    staged,
+    with_facts,
+    with_file,
+    with_graph,
+    with_plan,
+    without,
+)
+
+CONTEXT = "share/models/qcs9075.bin"
+ON_2_MB = {"socs": ("qcs6490",), "precision": "w8a16"}
+
+
+def test_HEX302_fires_alone_for_a_context_of_a_later_hexagon():
+    case = with_facts(sound_case(), CONTEXT, hexagon_arch=79, soc_model=69)
+
+    (finding,) = findings(case)
+
+    assert (finding.rule, finding.file) == ("HEX302", CONTEXT)
+    assert (finding.found, finding.wanted) == ("compiled for Hexagon v79", "v73, as qcs9075 has")
+    assert "5005" in finding.on_device
+
+
+def test_HEX302_is_silent_where_the_file_does_not_say():
+    case = with_facts(sound_case(), CONTEXT, hexagon_arch=None)
+
+    assert not findings(case)
+
+
+def test_HEX303_fires_for_another_soc_of_the_same_hexagon():
+    case = with_facts(sound_case(), CONTEXT, soc_model=43)
+
+    (finding,) = findings(case)
+
+    assert finding.rule == "HEX303"
+    assert (finding.found, finding.wanted) == ("compiled for soc_model 43, v73", "soc_model 77, v73")
+
+
+def test_HEX303_fires_for_a_context_of_a_recent_release_that_names_no_soc():
+    case = with_facts(sound_case(), CONTEXT, soc_model=0, hexagon_arch=68)
+
+    (finding,) = findings(case)
+
+    assert (finding.rule, finding.found) == ("HEX303", "compiled for no SoC, v68")
+
+
+def test_HEX303_is_silent_for_releases_that_did_not_write_the_soc():
+    case = with_facts(sound_case(), CONTEXT, soc_model=0, qairt_build="v2.40.0.251030114326")
+
+    assert not findings(case)
+
+
+def test_HEX303_is_silent_for_another_number_of_the_same_silicon():
+    case = with_facts(sound_case(**ON_2_MB), "share/models/qcs6490.bin", soc_model=35)
+
+    assert not findings(case)
+
+
+def test_HEX304_fires_for_a_context_newer_than_the_runtime():
+    case = with_facts(sound_case(), CONTEXT, qairt_build="v2.52.0.261030114326")
+
+    (finding,) = findings(case)
+
+    assert finding.rule == "HEX304"
+    assert finding.found == "compiled with v2.52.0.261030114326"
+    assert finding.wanted == "2.51.0 or earlier, the runtime in this package"
+
+
+def test_HEX304_fires_by_the_backend_api_where_the_file_has_no_build_id():
+    case = with_facts(sound_case(), CONTEXT, qairt_build=None, backend_api="5.52.0")
+
+    (finding,) = findings(case)
+
+    assert (finding.rule, finding.found) == ("HEX304", "compiled with backend API 5.52.0")
+
+
+def test_HEX304_is_silent_for_contexts_of_earlier_releases():
+    case = with_facts(sound_case(), CONTEXT, qairt_build="v2.48.0.260626120635")
+
+    assert not findings(case)
+
+
+def test_HEX305_fires_for_a_context_prepared_for_a_bigger_soc():
+    case = with_graph(sound_case(**ON_2_MB), "share/models/qcs6490.bin", vtcm_mb=8)
+
+    (finding,) = findings(case)
+
+    assert finding.rule == "HEX305"
+    assert finding.found == "graph g asks for 8 MB of VTCM"
+    assert finding.wanted == "at most 2 MB, as qcs6490 has"
+
+
+def test_HEX305_is_silent_for_the_amount_that_is_recorded_when_none_was_asked():
+    case = sound_case(**ON_2_MB)
+
+    assert facts_of(case, "share/models/qcs6490.bin").graphs[0].vtcm_mb == 4
+    assert not findings(case)
+
+
+def test_HEX306_fires_for_another_shape_than_the_manifest_declares():
+    case = sound_case()
+    model = case.plan.model.model_copy(update={"inputs": {"x": Input(shape=(1, 3, 32, 48), dtype="float32")}})
+
+    (finding,) = findings(with_plan(case, model=model))
+
+    assert (finding.rule, finding.file) == ("HEX306", CONTEXT)
+    assert (finding.found, finding.wanted) == ("x 1×3×48×48", "x 1×3×32×48, as [model] inputs says")
+
+
+def test_HEX306_fires_for_a_renamed_input():
+    case = sound_case()
+    (tensor,) = facts_of(case, CONTEXT).graphs[0].inputs
+
+    (finding,) = findings(with_graph(case, CONTEXT, inputs=(tensor.model_copy(update={"name": "input_0"}),)))
+
+    assert (finding.rule, finding.found) == ("HEX306", "input_0 1×3×48×48")
+
+
+def test_HEX306_is_silent_when_the_manifest_leaves_the_inputs_to_the_model():
+    case = sound_case()
+
+    assert not findings(with_plan(case, model=case.plan.model.model_copy(update={"inputs": None})))
+
+
+@pytest.mark.parametrize("cosine", [0.97, math.nan, -1.0])
+def test_HEX307_fires_for_an_output_that_is_far_from_the_reference(cosine):
+    case = sound_case()
+    (proof,) = case.proofs
+
+    (finding,) = findings(case.model_copy(update={"proofs": (proof.model_copy(update={"cosine": cosine}),)}))
+
+    assert (finding.rule, finding.file, finding.wanted) == ("HEX307", CONTEXT, "cosine 0.99 or more")
+    assert finding.found == f"output y: cosine {cosine:.6f} over 4 samples, largest difference 0.001"
+
+
+def test_HEX307_is_silent_at_the_bound_itself():
+    case = sound_case()
+    (proof,) = case.proofs
+
+    assert not findings(case.model_copy(update={"proofs": (proof.model_copy(update={"cosine": 0.99}),)}))
+
+
+def test_HEX310_fires_alone_for_a_context_of_another_backend():
+    case = with_facts(sound_case(), CONTEXT, backend_id=3, soc_model=None, hexagon_arch=None)
+
+    (finding,) = findings(case)
+
+    assert (finding.rule, finding.found, finding.wanted) == (
+        "HEX310",
+        "written by backend 3",
+        "backend 6, the HTP",
+    )
+
+
+def test_HEX310_is_silent_for_targets_without_npu():
+    case = with_facts(sound_case(compute=("cpu",)), CONTEXT, backend_id=3)
+
+    assert "HEX310" not in {finding.rule for finding in findings(case)}
+
+
+def test_HEX311_fires_for_a_soc_without_its_context():
+    case = without(sound_case(socs=("qcs9075", "qcs8550"), name="two"), CONTEXT)
+
+    (finding,) = findings(case)
+
+    assert (finding.rule, finding.file, finding.found) == ("HEX311", "qcs9075.bin", "no context binary")
+
+
+def test_HEX311_fires_for_two_contexts_of_one_soc():
+    case = sound_case()
+    second = staged("share/models/again.bin", "context", facts_of(case, CONTEXT), soc="qcs9075")
+
+    (finding,) = findings(with_file(case, second))
+
+    assert (finding.rule, finding.found) == ("HEX311", f"{CONTEXT}, share/models/again.bin")
+
+
+def test_HEX311_is_silent_for_one_context_per_soc():
+    assert not findings(sound_case(socs=("qcs9075", "qcs8550"), name="two"))
+
+
+def test_HEX314_fires_as_a_warning_for_a_context_of_an_earlier_hexagon():
+    case = with_facts(sound_case(), CONTEXT, hexagon_arch=68, soc_model=93)
+
+    (finding,) = findings(case)
+
+    assert (finding.rule, finding.refuses, finding.found) == ("HEX314", False, "compiled for Hexagon v68")
+
+
+def test_HEX314_is_silent_for_a_context_of_the_socs_own_hexagon():
+    assert "HEX314" not in {
+        finding.rule for finding in findings(with_facts(sound_case(), CONTEXT, soc_model=43))
+    }
+
+
+def test_HEX315_fires_for_options_that_the_compiler_ignored():
+    case = with_graph(sound_case(vtcm_mb=2), CONTEXT, optimization=1, vtcm_mb=4)
+
+    (finding,) = findings(case)
+
+    assert finding.rule == "HEX315"
+    assert finding.found == "graph g: optimization 1, vtcm_mb 4"
+    assert finding.wanted == "optimization 3, vtcm_mb 2"
+
+
+def test_HEX315_is_silent_about_what_was_not_asked_and_what_is_not_recorded():
+    case = with_graph(sound_case(), CONTEXT, optimization=None, vtcm_mb=8)
+
+    assert not findings(case)
+
+
+def test_HEX316_fires_for_a_proof_that_was_asked_for_and_not_made():
+    case = sound_case().model_copy(update={"proofs": ()})
+
+    (finding,) = findings(case)
+
+    assert (finding.rule, finding.file, finding.found) == ("HEX316", CONTEXT, "no output was compared")
+
+
+def test_HEX316_is_silent_when_no_reference_was_given():
+    case = sound_case()
+    unproved = with_plan(case, model=case.plan.model.model_copy(update={"reference": None}))
+
+    assert not findings(unproved.model_copy(update={"proofs": ()}))

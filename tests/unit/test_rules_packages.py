@@ -1,0 +1,124 @@
+"""Dead weight, licences, traces of the build machine, and allowances that nobody needs."""
+
+from __future__ import annotations
+
+import pytest
+
+from packager.manifest_model import Allow
+from packager.rules.core import allowed
+from tests.unit.rule_cases import (
+    TARGETS,
+    facts_of,
+    findings,
+    skel_facts,
+    sound_case,
+    staged,
+    with_facts,
+    with_file,
+    with_plan,
+    without,
+)
+
+STUB = "lib/libQnnHtpV73Stub.so"
+
+
+def test_HEX501_fires_as_a_warning_for_a_skel_that_no_soc_loads():
+    case = with_file(sound_case(), staged("dsp/libQnnHtpV81Skel.so", "skel", skel_facts(81), arch=81))
+
+    (finding,) = findings(case)
+
+    assert (finding.rule, finding.file, finding.refuses) == ("HEX501", "dsp/libQnnHtpV81Skel.so", False)
+    assert finding.found == "1000 bytes for Hexagon v81"
+
+
+def test_HEX501_fires_for_the_preparer_beside_context_binaries():
+    facts = facts_of(sound_case(), "lib/libQnnHtp.so")
+
+    (finding,) = findings(with_file(sound_case(), staged("lib/libQnnHtpPrepare.so", "prepare", facts)))
+
+    assert finding.found == "1000 bytes to compose graphs, beside context binaries that are composed already"
+
+
+def test_HEX501_fires_for_a_stub_on_the_simulator():
+    facts = facts_of(sound_case("simulator"), "lib/libQnnHtp.so")
+
+    (finding,) = findings(
+        with_file(sound_case("simulator"), staged("lib/libQnnHtpV75Stub.so", "stub", facts, arch=75))
+    )
+
+    assert finding.found == "1000 bytes for a device, in a package for the simulator"
+
+
+def test_HEX501_fires_for_a_context_of_a_soc_that_the_target_does_not_list():
+    facts = facts_of(sound_case(), "share/models/qcs9075.bin")
+
+    (finding,) = findings(
+        with_file(sound_case(), staged("share/models/sm8650.bin", "context", facts, soc="sm8650"))
+    )
+
+    assert finding.found == "1000 bytes for sm8650, which the target does not list"
+
+
+def test_HEX501_is_silent_about_the_preparer_where_graphs_are_composed():
+    case = sound_case(runtime="dlc")
+
+    assert any(e.file.role == "prepare" for e in case.files)
+    assert not findings(case)
+
+
+@pytest.mark.parametrize("kind", TARGETS)
+def test_HEX502_fires_for_a_licence_text_that_was_left_out(kind):
+    (finding,) = findings(without(sound_case(kind), "licenses/Qualcomm_LICENSE.pdf"))
+
+    assert (finding.rule, finding.file, finding.refuses) == ("HEX502", "Qualcomm_LICENSE.pdf", False)
+
+
+def test_HEX502_fires_when_the_libraries_came_without_any_licence():
+    case = sound_case()
+    bare = case.plan.runtime_set.model_copy(update={"licences": ()})
+    case = with_plan(case, runtime_set=bare)
+    for path in [e.file.path for e in case.files if e.file.role == "licence"]:
+        case = without(case, path)
+
+    (finding,) = findings(case)
+
+    assert finding.found == "4 vendor files without any licence text"
+
+
+def test_HEX502_is_silent_for_a_package_without_vendor_files():
+    case = sound_case()
+
+    nothing = case.model_copy(update={"files": tuple(e for e in case.files if e.file.role == "runner")})
+
+    assert "HEX502" not in {finding.rule for finding in findings(nothing)}
+
+
+def test_HEX503_fires_for_a_search_path_of_the_build_machine():
+    (finding,) = findings(with_facts(sound_case(), STUB, search_path=("$ORIGIN", "/build/out/lib")))
+
+    assert (finding.rule, finding.file, finding.found) == ("HEX503", STUB, "searches /build/out/lib")
+
+
+def test_HEX503_is_silent_for_paths_below_the_files_own_folder():
+    assert not findings(
+        with_facts(sound_case(), STUB, search_path=("$ORIGIN", "$ORIGIN/../lib", "${ORIGIN}"))
+    )
+
+
+def test_HEX601_fires_for_an_allowance_that_fits_no_finding():
+    found = findings(without(sound_case(), STUB))
+    entry = Allow(rule="HEX104", reason="it was wrong last year")
+
+    refused, unused = allowed(found, [entry])
+
+    assert (refused.rule, refused.allowed) == ("HEX106", None)
+    assert (unused.rule, unused.found, unused.refuses) == ("HEX601", "[[allow]] HEX104", False)
+
+
+def test_HEX601_is_silent_when_every_allowance_is_of_use():
+    found = findings(without(sound_case(), STUB))
+    entry = Allow(rule="HEX106", reason="the image brings the stub")
+
+    (finding,) = allowed(found, [entry])
+
+    assert (finding.rule, finding.refuses, finding.allowed) == ("HEX106", False, "the image brings the stub")

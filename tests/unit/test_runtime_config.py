@@ -1,0 +1,139 @@
+"""runner.conf and the HTP files say what the plan says, in the words of the release."""
+
+from __future__ import annotations
+
+import pytest
+
+from packager import layouts
+from packager.runtime_config import dialect, htp_config, net_run_config, runner_conf
+from tests.make.bundle import target_plan
+
+
+def lines(text: str) -> dict[str, str]:
+    return dict(line.split(" ", 1) for line in text.splitlines() if not line.startswith(("#", "variant")))
+
+
+def test_runner_conf_names_everything_relative_to_its_own_folder():
+    plan = target_plan(socs=("qcs9075",), power="balanced", rpc_latency_us=250)
+
+    said = lines(runner_conf(plan, layouts.places(plan)))
+
+    assert said["backend"] == "../lib/libQnnHtp.so"
+    assert said["system"] == "../lib/libQnnSystem.so"
+    assert said["dsp"] == "../dsp"
+    assert (said["power"], said["rpc_latency_us"], said["simulator"]) == ("balanced", "250", "no")
+
+
+def test_on_windows_everything_stands_beside_the_runner():
+    plan = target_plan(socs=("x-elite",), abi="windows-arm64", formats=("zip",))
+
+    said = lines(runner_conf(plan, layouts.places(plan)))
+
+    assert (said["backend"], said["dsp"]) == ("QnnHtp.dll", ".")
+
+
+def test_a_simulator_has_no_dsp_folder():
+    plan = target_plan(abi="x86_64-linux-clang", formats=("deb",))
+
+    said = lines(runner_conf(plan, layouts.places(plan)))
+
+    assert "dsp" not in said
+    assert said["simulator"] == "yes"
+
+
+def test_every_soc_has_a_variant_line_with_its_numbers():
+    plan = target_plan(socs=("qcs6490", "qcs9075"), precision="w8a16")
+
+    variants = [
+        line for line in runner_conf(plan, layouts.places(plan)).splitlines() if line.startswith("variant")
+    ]
+
+    assert variants == [
+        "variant soc=qcs6490 soc_model=93 accepts=35 hexagon=68 vtcm_mb=2 linux_soc_ids=497,498"
+        " context=models/qcs6490.bin",
+        "variant soc=qcs9075 soc_model=77 accepts=- hexagon=73 vtcm_mb=8 linux_soc_ids=667,676"
+        " context=models/qcs9075.bin",
+    ]
+
+
+def test_the_rpc_polling_time_is_written_only_when_the_manifest_sets_it():
+    silent, polling = target_plan(), target_plan(rpc_polling_us=500)
+
+    assert "rpc_polling_us" not in runner_conf(silent, layouts.places(silent))
+    assert "rpc_polling_us 500" in runner_conf(polling, layouts.places(polling))
+
+
+def test_the_htp_file_carries_the_typed_settings_of_the_plan():
+    plan = target_plan(optimization=2, vtcm_mb=4, hvx_threads=3, power="power_saver", rpc_polling_us=10)
+
+    document = htp_config(plan, plan.socs[0], ("main",))
+
+    assert document == {
+        "graphs": [
+            {"graph_names": ["main"], "vtcm_mb": 4, "O": 2, "fp16_relaxed_precision": 1, "hvx_threads": 3}
+        ],
+        "devices": [
+            {
+                "device_id": 0,
+                "soc_model": 77,
+                "dsp_arch": "v73",
+                "pd_session": "unsigned",
+                "cores": [
+                    {
+                        "core_id": 0,
+                        "rpc_control_latency": 100,
+                        "perf_profile": "power_saver",
+                        "rpc_polling_time": 10,
+                    }
+                ],
+            }
+        ],
+    }
+
+
+def test_a_quantized_model_asks_for_no_float_precision():
+    plan = target_plan(precision="w8a16")
+
+    assert "fp16_relaxed_precision" not in htp_config(plan, plan.socs[0], ("main",))["graphs"][0]
+
+
+@pytest.mark.parametrize(("release", "graphs", "soc_key"), [("2.13.0", "object", "soc_id"), ("2.51.0", "array", "soc_model")])
+def test_each_release_gets_its_own_dialect(release, graphs, soc_key):
+    spelling = dialect(release)
+
+    assert (spelling.graphs, spelling.soc_key) == (graphs, soc_key)
+
+
+def test_an_old_release_gets_one_graph_object_and_the_old_key():
+    plan = target_plan()
+    old = plan.runtime_set.release.model_copy(update={"version": "2.13.0"})
+    plan = plan.model_copy(update={"runtime_set": plan.runtime_set.model_copy(update={"release": old})})
+
+    document = htp_config(plan, plan.socs[0], ("main",))
+
+    assert document["graphs"]["graph_names"] == ["main"]
+    assert document["devices"][0]["soc_id"] == 77
+
+
+def test_the_outer_file_points_at_the_inner_one_and_at_the_extension_library_of_the_system():
+    linux, windows = target_plan(), target_plan(socs=("x-elite",), abi="windows-arm64", formats=("zip",))
+
+    assert net_run_config(linux, "qcs9075.json")["backend_extensions"] == {
+        "shared_library_path": "libQnnHtpNetRunExtensions.so",
+        "config_file_path": "qcs9075.json",
+    }
+    assert (
+        net_run_config(windows, "a.json")["backend_extensions"]["shared_library_path"]
+        == "QnnHtpNetRunExtensions.dll"
+    )
+
+
+def test_debian_dependencies_are_the_newest_symbol_versions_needed():
+    assert layouts.debian_depends([("2.17", None), ("2.34", "3.4.21"), (None, "3.4.29")]) == (
+        "libc6 (>= 2.34)",
+        "libstdc++6 (>= 11)",
+    )
+
+
+def test_no_needs_mean_no_dependencies():
+    assert layouts.debian_depends([(None, None)]) == ()
