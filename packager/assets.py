@@ -12,6 +12,7 @@ from packager.plan_model import Plan, TargetPlan
 from packager.sources import Fetched
 from packager.sources.local import fetch_path, glob_paths
 from packager.sources.runtime_set import fetch_runtime
+from packager.sources.pip_download import WheelRequest
 from packager.sources.wheel import fetch_wheel, member
 from packager.store import Store
 
@@ -63,12 +64,13 @@ class Acquisition:
         source = target.model.source
         if isinstance(source, PathSource):
             return fetch_path(
-                self._base / source.path, store=self._store, base=self._base, pinned=source.sha256
+                Path(source.path), store=self._store, base=self._base, pinned=source.sha256
             )
+        origin = WheelRequest(requirement=source.wheel, platform=source.platform).origin
         wheel = fetch_wheel(
             source.wheel,
             platform=source.platform,
-            pinned=source.sha256 or self._lock.pin_for(f"wheel {source.wheel}"),
+            pinned=source.sha256 or self._lock.pin_for(origin),
             store=self._store,
             offline=self._offline,
             tell=self._tell,

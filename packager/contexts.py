@@ -15,7 +15,7 @@ from packager import catalog, compilers
 from packager.assets import Inputs
 from packager.codeprint import codeprint
 from packager.compilers import Comparison, Compiled, CompileJob, Prepared, TensorSpec
-from packager.files import Blob, place, scratch
+from packager.files import Blob, place
 from packager.model import Frozen
 from packager.plan_model import TargetPlan
 from packager.rules.core import Proof
@@ -94,9 +94,9 @@ class Compilation:
         kind = model.__name__.strip("_").removesuffix("Step").lower()
         name = key_of({"inputs": key, "tools": self._tools, "hexpack": codeprint()})
         known = self._store.recall_as(model, kind, name)
-        if known is not None and all(self._store.find(b.sha256, b.size) for b in _blobs(known)):
+        if known is not None and all(self._store.proved(blob) for blob in _blobs(known)):
             return known
-        with scratch(self._store.scratch) as work:
+        with self._store.work() as work:
             result = do(work)
         self._store.record(kind, name, result.model_dump(mode="json"))
         return result

@@ -13,16 +13,16 @@ FASTRPC_PREFIX = 0x80000000
 
 
 class Explanation(Frozen):
-    """One decoded code. `name` is None when only the code's range is known, `look_first` is then empty.
+    """One decoded code, without the bits that a backend may set above it.
 
-    `code` is what was asked for without the bits that a backend may set above it; `rules` are the rules of
-    hexpack that prevent it.
+    Where the table knows only the range of the code, `exact` is False, `name` is the range's and there is
+    nothing in `look_first`. `rules` are the rules of hexpack that prevent it.
     """
 
     code: int
     family: Literal["qnn", "fastrpc"]
-    name: str | None
-    range: str | None
+    name: str
+    exact: bool
     sentence: str
     look_first: tuple[str, ...]
     rules: tuple[str, ...]
@@ -62,42 +62,18 @@ def _number(text: str) -> int | None:
 
 def _row(code: int, family: Literal["qnn", "fastrpc"]) -> Explanation | None:
     row = next((row for row in table("errors")["error"] if row["code"] == code), None)
-    if row is None:
-        return None
-    home = _range_row(code)
-    return Explanation(
-        code=code,
-        family=family,
-        name=row["name"],
-        range=home["name"] if home else None,
-        sentence=row["sentence"],
-        look_first=tuple(row["look_first"]),
-        rules=_rules(code),
-        source=row["source"],
-    )
+    return row and Explanation(family=family, exact=True, **row)
 
 
 def _range(code: int) -> Explanation | None:
-    row = _range_row(code)
-    if row is None:
-        return None
-    return Explanation(
+    row = next((row for row in table("errors")["range"] if row["first"] <= code <= row["last"]), None)
+    return row and Explanation(
         code=code,
         family="qnn",
-        name=None,
-        range=row["name"],
+        name=row["name"],
+        exact=False,
         sentence=row["sentence"],
         look_first=(),
-        rules=_rules(code),
+        rules=(),
         source=row["source"],
     )
-
-
-def _range_row(code: int) -> dict[str, str] | None:
-    return next((row for row in table("errors")["range"] if row["first"] <= code <= row["last"]), None)
-
-
-def _rules(code: int) -> tuple[str, ...]:
-    """Ids of the rules whose `prevents` names the code, decimal or hexadecimal."""
-    words = {str(code), f"{code:#x}", f"{code:#010x}"}
-    return tuple(row["id"] for row in table("rules")["rule"] if words.intersection(row.get("prevents", ())))

@@ -116,7 +116,8 @@ def run(document: Document, options: Options, store: Store, tell: Tell) -> Repor
         return _report(document, plan, early)
     lock_file = document.path.with_suffix(".lock")
     lock = Lock.load(lock_file)
-    acquisition = Acquisition(document.path.parent, store, lock, offline=options.offline, tell=tell)
+    base = document.path.parent.absolute()
+    acquisition = Acquisition(base, store, lock, offline=options.offline, tell=tell)
     inputs = acquisition.inputs(plan)
     _respect_lock(acquisition, options)
     keys = {one.label: _key(one, inputs, acquisition, options) for one in plan.targets}

@@ -64,19 +64,17 @@ def build(abi: Abi, store: Store) -> RunnerBuild:
             "compiler": compiler,
         }
     )
-    known = store.recall("runner", key)
-    if known:
-        result = RunnerBuild.model_validate(known)
-        if store.intact(result.blob):
-            return result
-    with scratch(store.scratch) as folder:
-        for name, text in sources.items():
-            write_text(folder / name, text)
-        units = sorted(name for name in sources if name.endswith(".c"))
-        _compile(folder, abi, [*flags, f"-ffile-prefix-map={folder}=.", *units, *chain.libraries], chain, store)
-        blob = store.add_file(folder / chain.executable)
-    result = RunnerBuild(blob=blob, file_name=chain.executable, compiler=compiler)
-    store.record("runner", key, result.model_dump(mode="json"))
+    with store.lock(key):
+        known = store.recall_as(RunnerBuild, "runner", key)
+        if known and store.intact(known.blob):
+            return known
+        with scratch(store.scratch) as folder:
+            for name, text in sources.items():
+                write_text(folder / name, text)
+            _compile(folder, abi, [*flags, f"-ffile-prefix-map={folder}=."], chain, store)
+            blob = store.add_file(folder / chain.executable)
+        result = RunnerBuild(blob=blob, file_name=chain.executable, compiler=compiler)
+        store.record("runner", key, result.model_dump(mode="json"))
     return result
 
 
@@ -137,8 +135,10 @@ def _sources(chain: Toolchain) -> dict[str, str]:
     return dict(sorted({**texts, GENERATED: generated_tables()}.items()))
 
 
-def _compile(folder: Path, abi: Abi, arguments: list[str], chain: Toolchain, store: Store) -> None:
-    command = [sys.executable, "-m", "ziglang", "cc", "-target", str(abi.zig), "-o", chain.executable, *arguments]
+def _compile(folder: Path, abi: Abi, flags: list[str], chain: Toolchain, store: Store) -> None:
+    units = sorted(path.name for path in folder.glob("*.c"))
+    target = ["-target", str(abi.zig), "-o", chain.executable]
+    command = [sys.executable, "-m", "ziglang", "cc", *target, *flags, *units, *chain.libraries]
     cache = str((store.root / "zig").absolute())
     environment = {**os.environ, "ZIG_GLOBAL_CACHE_DIR": cache, "ZIG_LOCAL_CACHE_DIR": cache}
     done = subprocess.run(
@@ -201,6 +201,11 @@ def _value(kind: str, word: str) -> int:
 def _quoted(text: str) -> str:
     """A C string literal. Everything but plain ASCII becomes octal, three digits, so nothing can run on."""
     plain = {ord('"'): '\\"', ord("\\"): "\\\\", ord("?"): "\\?"}
-    return '"' + "".join(
-        plain.get(byte) or (chr(byte) if 0x20 <= byte < 0x7F else f"\\{byte:03o}") for byte in text.encode()
-    ) + '"'
+    return (
+        '"'
+        + "".join(
+            plain.get(byte) or (chr(byte) if 0x20 <= byte < 0x7F else f"\\{byte:03o}")
+            for byte in text.encode()
+        )
+        + '"'
+    )

@@ -49,8 +49,9 @@ class SourceMap:
         self._defined: set[Location] = set()
         self._tables: dict[Location, int] = {}
         self._repeated: list[tuple[_Range, _Range]] = []
-        self._root = _parsed(text)
-        self._read(self._root)
+        root = _parsed(text)
+        self._open_quote = _open_quote(root)
+        self._read(root)
 
     def key(self, location: Location) -> Span | None:
         """Where the key of `location` is written; None for array items and unwritten keys."""
@@ -73,16 +74,7 @@ class SourceMap:
 
     def open_quote(self) -> Span | None:
         """The first quotation mark that opens a string which nothing closes."""
-        pending = [self._root]
-        while pending:
-            node = pending.pop()
-            if node.is_error:
-                quote = next((child for child in node.children if child.type in _QUOTES), None)
-                if quote is not None:
-                    return self._span(_range(quote))
-            if node.has_error:
-                pending += reversed(node.children)
-        return None
+        return self._span(self._open_quote)
 
     def text(self, location: Location) -> str:
         """The value as written, or nothing when it is unwritten or spans several lines."""
@@ -140,9 +132,10 @@ class SourceMap:
         pending = collections.deque([(table, node)])
         while pending:
             location, pair = pending.popleft()
-            if len(pair.named_children) < 2:
+            parts = [child for child in pair.named_children if child.type != "comment"]
+            if len(parts) < 2:
                 continue
-            *through, (last, place) = _names(pair.named_children[0])
+            *through, (last, place) = _names(parts[0])
             for name, passed in through:
                 location = (*location, name)
                 self._keys.setdefault(location, passed)
@@ -153,7 +146,7 @@ class SourceMap:
                 continue
             self._keys[location] = place
             self._defined.add(location)
-            pending += self._value(location, pair.named_children[-1])
+            pending += self._value(location, parts[-1])
 
     def _value(self, location: Location, node: Node) -> Iterator[tuple[Location, Node]]:
         """Record a value and all inside it; gives back the pairs of its inline tables."""
@@ -174,6 +167,19 @@ def _parsed(text: str) -> Node:
 
     language = tree_sitter.Language(tree_sitter_toml.language())
     return tree_sitter.Parser(language).parse(text.encode()).root_node
+
+
+def _open_quote(root: Node) -> _Range | None:
+    pending = [root]
+    while pending:
+        node = pending.pop()
+        if node.is_error:
+            quote = next((child for child in node.children if child.type in _QUOTES), None)
+            if quote is not None:
+                return _range(quote)
+        if node.has_error:
+            pending += reversed(node.children)
+    return None
 
 
 def _range(node: Node) -> _Range:

@@ -4,8 +4,8 @@ Everything is written under a temporary name in the store's own `tmp` and rename
 nothing half-written and two processes may write the same blob at once. A step's result is recorded only
 after its blobs are in.
 
-What a blob's name promises is checked where it is cheap: its size whenever a step is recalled, its digest
-while a package is written. A blob that fails is discarded and made again.
+What a blob's name promises is checked before the blob is used again: its size always, its digest once per
+process (`proved`). A blob that fails is discarded, and the step that made it runs again.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
 from packager.errors import InputUnavailable
-from packager.files import Blob, HashingWriter, blocks, digest, written_whole
+from packager.files import Blob, HashingWriter, blocks, digest, scratch, written_whole
 from packager.model import Frozen
 
 Result = TypeVar("Result", bound=Frozen)
@@ -55,6 +55,7 @@ class Store:
     def __init__(self, root: Path | None = None) -> None:
         self.root = root or default_root()
         self._swept = False
+        self._proved: set[str] = set()
 
     @property
     def scratch(self) -> Path:
@@ -106,6 +107,19 @@ class Store:
         path = self.find(blob.sha256, blob.size)
         return path is not None and digest(path) == blob
 
+    def proved(self, blob: Blob) -> Path | None:
+        """The blob's file if it still has its digest, which is read once per process; or None.
+
+        A damaged blob is discarded, so that None always means: make it again.
+        """
+        path = self.find(blob.sha256, blob.size)
+        if path and blob.sha256 not in self._proved:
+            if digest(path) != blob:
+                self.discard(blob.sha256)
+                return None
+            self._proved.add(blob.sha256)
+        return path
+
     def discard(self, sha256: str) -> None:
         """Forget a blob that turned out to be damaged; the step that made it will run again."""
         with self._writing():
@@ -131,6 +145,17 @@ class Store:
             with written_whole(incoming) as out:
                 out.write(json.dumps(result, sort_keys=True, indent=1).encode())
             self._land(incoming, self._record_path(kind, key))
+
+    @contextlib.contextmanager
+    def work(self) -> Iterator[Path]:
+        """A private folder in `scratch`, gone afterwards; a disk that fills up meanwhile is said in words."""
+        try:
+            with scratch(self.scratch) as folder:
+                yield folder
+        except OSError as problem:
+            if problem.errno not in (*_FULL, errno.EROFS, errno.EACCES):
+                raise
+            raise self._unwritable(problem) from problem
 
     @contextlib.contextmanager
     def lock(self, key: str) -> Iterator[None]:

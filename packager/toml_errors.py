@@ -14,7 +14,6 @@ _BARE_WORD = re.compile(r"[A-Za-z_][^\s,\]}#]*")
 
 _NOT_CLOSED = "the string is not closed"
 _REPEATED = ("Cannot", "Duplicate")
-_QUOTES = "\"'"
 
 # How tomllib's sentences begin, and what we say. A sentence that is not here is shown as it is.
 _WORDS: tuple[tuple[str, str, str], ...] = (
@@ -75,10 +74,9 @@ def _repetition(source: Source, line: int) -> str | None:
     lines = source.text.split("\n")
     for first, second in source.positions.repeated():
         if second.line <= line <= second.end_line:
-            key = shortened(lines[first.line - 1][first.column - 1 : first.end_column - 1])
-            name = (
-                f"[{key}]" if lines[second.line - 1][second.column - 1] == "[" else f'"{key.strip(_QUOTES)}"'
-            )
+            key = lines[first.line - 1][first.column - 1 : first.end_column - 1].strip("\"'")
+            written = lines[second.line - 1][second.column - 1 : second.end_column - 1]
+            name = shortened(written) if written.startswith("[") else f'"{shortened(key)}"'
             return source.block(
                 second, f"{name} is written a second time", f"the first is in line {first.line}"
             )

@@ -4,11 +4,11 @@
 work runs in worker processes (`worker`, `ort_worker`), so importing this loads neither onnx nor onnxruntime.
 """
 
+from packager.compilers.installed import versions as toolchain
 from packager.compilers.jobs import Comparison, Compiled, CompileJob, Prepared, TensorSpec
 from packager.compilers.ort_qnn import compile_context, run_reference, run_simulator, simulate
-from packager.compilers.prepare import prepare
-from packager.compilers.prove import prove
-from packager.compilers.toolchain import versions as toolchain
+from packager.compilers.preparation import prepare
+from packager.compilers.proof import prove
 
 __all__ = [
     "Comparison",

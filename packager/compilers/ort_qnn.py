@@ -8,7 +8,7 @@ from typing import Any
 
 from packager import files
 from packager.catalog import Soc
-from packager.compilers import refusal, toolchain, worker
+from packager.compilers import installed, refusal, worker
 from packager.compilers.jobs import Compiled, CompileJob, TensorSpec
 from packager.errors import ToolFailed
 
@@ -22,7 +22,7 @@ def compile_context(job: CompileJob, work: Path) -> Compiled:
     of the ONNX file. The bytes depend on the job alone, not on folder or time. Raises ToolFailed that names
     the SoC and the nodes when it does not take all of them.
     """
-    toolchain.need("onnxruntime-qnn", doing=f"compiling for {job.soc.title}")
+    installed.need("onnxruntime-qnn", doing=f"compiling for {job.soc.title}")
     if job.hvx_threads:
         raise ToolFailed(
             f"hvx_threads = {job.hvx_threads} cannot be compiled in",
@@ -70,7 +70,7 @@ def simulate(compiled: Compiled, sample: Path, out: Path) -> dict[str, Path]:
 def run_simulator(compiled: Compiled, samples: Sequence[Path], out: Path) -> list[dict[str, Path]]:
     """`simulate` for many samples, loading the context once."""
     soc = compiled.job.soc
-    toolchain.need("onnxruntime-qnn", doing=f"simulating {soc.title}")
+    installed.need("onnxruntime-qnn", doing=f"simulating {soc.title}")
     return _run(
         [compiled.wrapper, compiled.context],
         compiled.job.prepared.inputs,

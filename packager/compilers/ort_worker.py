@@ -110,7 +110,7 @@ def run(job: Mapping[str, Any]) -> dict[str, Any]:
         _add_npu(options, job["provider"])
     specs = [TensorSpec.model_validate(spec) for spec in job["inputs"]]
     names: list[str] = []
-    with tool(job["doing"]):
+    with tool(job["doing"], fix="check that onnxruntime runs the model and its samples on the CPU"):
         session = onnxruntime.InferenceSession(
             job["model"],
             options,
@@ -126,7 +126,9 @@ def run(job: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _add_npu(options: onnxruntime.SessionOptions, provider: Mapping[str, str]) -> None:
-    with tool("loading the QNN execution provider"):
+    with tool(
+        "loading onnxruntime-qnn", fix="reinstall onnxruntime and onnxruntime-qnn, as `hexpack` asks for them"
+    ):
         import onnxruntime
         import onnxruntime_qnn
 

@@ -12,8 +12,8 @@ _SHOWN = 300
 
 
 @contextlib.contextmanager
-def tool(doing: str) -> Iterator[None]:
-    """Turn whatever a third-party tool raises into ToolFailed "`doing` failed"; ours passes through."""
+def tool(doing: str, *, fix: str) -> Iterator[None]:
+    """Turn whatever a third-party tool raises into ToolFailed "`doing` failed"; ours pass through."""
     try:
         yield
     except HexpackError:
@@ -22,7 +22,7 @@ def tool(doing: str) -> Iterator[None]:
         raise ToolFailed(
             f"{doing} failed",
             evidence=(f"{type(error).__name__}: {first_line(error)}",),
-            fix="check that onnxruntime runs the model on the CPU; if it does, simplify the part named above",
+            fix=fix,
         ) from error
 
 

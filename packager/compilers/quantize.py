@@ -19,11 +19,12 @@ from packager.compilers.outcome import tool
 
 if TYPE_CHECKING:
     from onnx import ModelProto
+    from onnxruntime.quantization import QuantType
 
 _OPSET = 21
 
 
-def quantize(model: Path, precision: str, calibration: Sequence[Path], out: Path) -> ModelProto:
+def quantize(model: Path, precision: str, calibration: Sequence[Path], out: Path) -> None:
     """Write to `out` the model with Q/DQ nodes around everything, 8-bit weights, 8- or 16-bit activations.
 
     Inputs and outputs stay as they are: the quantization happens inside the graph, on the NPU. Works in the
@@ -39,7 +40,8 @@ def quantize(model: Path, precision: str, calibration: Sequence[Path], out: Path
     logging.getLogger().setLevel(logging.ERROR)
     specs = [onnx_model.spec_of(value) for value in onnx_model.graph_inputs(onnx.load(str(model)))]
     reader = _Calibration(specs, calibration)
-    with tool(f"quantizing to {precision}"):
+    fix = 'quantize the model with a tool of your own and set precision = "as-is"'
+    with tool(f"quantizing to {precision}", fix=fix):
         onnx.save(_raised(onnx.load(str(model))), "raised.onnx")
         quant_pre_process("raised.onnx", "folded.onnx", skip_symbolic_shape=True)
         source = "folded.onnx"
@@ -52,11 +54,10 @@ def quantize(model: Path, precision: str, calibration: Sequence[Path], out: Path
             activation_type=QuantType.QUInt16 if precision == "w8a16" else QuantType.QUInt8,
             weight_type=QuantType.QInt8,
             per_channel=True,
+            init_overrides=_norm_scales(source, QuantType.QUInt8),
         )
         quantize_static(source, "quantized.onnx", config)
-        quantized = onnx_model.tidy(onnx.load("quantized.onnx"))
-        onnx.save(quantized, str(out))
-    return quantized
+        onnx.save(onnx_model.tidy(onnx.load("quantized.onnx")), str(out))
 
 
 def _raised(model: ModelProto) -> ModelProto:
@@ -65,6 +66,16 @@ def _raised(model: ModelProto) -> ModelProto:
 
     now = next(entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx"))
     return model if now >= _OPSET else version_converter.convert_version(model, _OPSET)
+
+
+def _norm_scales(model: str, kind: QuantType) -> dict[str, list[dict[str, Any]]]:
+    """What the HTP wants otherwise: it refuses a LayerNormalization whose scale is signed, on every SoC."""
+    import onnx
+
+    graph = onnx.load(model).graph
+    weights = {tensor.name for tensor in graph.initializer}
+    scales = [node.input[1] for node in graph.node if node.op_type == "LayerNormalization"]
+    return {name: [{"quant_type": kind, "symmetric": False}] for name in scales if name in weights}
 
 
 class _Calibration:

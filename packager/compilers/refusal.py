@@ -104,7 +104,7 @@ def _refuses_float(job: CompileJob, refused: Sequence[Refused], computing: int) 
 def _no_float(job: CompileJob, who: str, refused: Sequence[Refused]) -> ToolFailed:
     sure = job.soc.fp16 is False
     return ToolFailed(
-        f"{who} refuses {_count(len(refused), 'node')} of the float model, all that compute",
+        f"{who} takes no float model: it refuses {_count(len(refused), 'node')}",
         evidence=(
             *_table(refused),
             *(["its HTP takes no float models (SoC table: fp16 = false)"] if sure else []),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import stat
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -15,7 +16,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from packager.errors import UnreadableFile
-from packager.facts.listing import Listing
+from packager.facts.listing import MAX_NAME, Listing
 from packager.facts.reading import Slice, must_end_within, opened, piece
 from packager.facts.tar import list_tar, tar_format
 from packager.facts.types import ArchiveFacts
@@ -24,7 +25,6 @@ AR_MAGIC = b"!<arch>\n"
 DEB_MARK = "debian-binary"
 _AR_HEADER = 60
 _MAX_ZIP_READ = 64 << 20  # the central directory of 100 000 members with names of 600 characters
-_MAX_LINK = 4096  # PATH_MAX
 
 # What tells a member of the zip family, by a file it must hold. The first match wins.
 _ZIP_FAMILY = (
@@ -74,7 +74,7 @@ def zip_names(stream: BinaryIO) -> list[str]:
 
 
 # zipfile lets a forged directory raise all of these (RuntimeError for an encrypted link).
-ZIP_ERRORS = (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, RuntimeError)
+ZIP_ERRORS = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, ValueError, RuntimeError)
 
 
 def _read_zip(path: Path, stream: BinaryIO, size: int) -> ArchiveFacts:
@@ -98,15 +98,15 @@ def _add_zip_member(listing: Listing, archive: zipfile.ZipFile, info: zipfile.Zi
     unix = info.create_system == 3 and attributes != 0
     link = None
     if unix and stat.S_ISLNK(attributes):
-        if info.file_size > _MAX_LINK:
+        if info.file_size > MAX_NAME:
             listing.refuse(info.filename, f"a link of {info.file_size} bytes", info.header_offset)
         with archive.open(info) as target:
-            link = target.read(_MAX_LINK).decode("utf-8", "backslashreplace")
+            link = target.read(MAX_NAME).decode("utf-8", "backslashreplace")
     listing.add(
         # orig_filename: zipfile cuts the other one at a NUL
         info.orig_filename,
         0 if link else info.file_size,
-        folder=info.is_dir(),
+        folder=info.filename.endswith("/"),
         mode=stat.S_IMODE(attributes) if unix else None,
         link=link,
         at=info.header_offset,

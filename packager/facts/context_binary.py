@@ -35,12 +35,12 @@ def read_context(path: Path, system_library: Path | None = None) -> ContextFacts
     """
     with opened(path):
         library = system_library or _installed_library()
-    answer = _ask(path, library) if library else {}
-    if "context" not in answer and (library is None or "unloadable" in answer):
+    answer: dict[str, Any] = _ask(path, library) if library else {"unloadable": "there is none"}
+    if "unloadable" in answer:
         return context_head.read_head(path)
     if "context" in answer:
         return _facts(answer["context"])
-    raise _refusal(path, _reason(answer))
+    raise _refusal(path, answer)
 
 
 def _installed_library() -> Path | None:
@@ -88,21 +88,19 @@ def _ask(path: Path, library: Path) -> dict[str, Any]:
     return answer
 
 
-def _refusal(path: Path, reason: str) -> UnreadableFile:
-    """The library's reason, with the place where the file is too short, if it is."""
+def _refusal(path: Path, answer: dict[str, Any]) -> UnreadableFile:
+    """Why there are no facts, with the place where the file is too short, if it is."""
+    reason, hint = f"the QnnSystem library {answer.get('died')} on this file", ""
+    if "implausible" in answer:
+        reason = f"the QnnSystem library read nonsense: {answer['implausible']}"
+    elif "refused" in answer:
+        reason = f"{answer['refused']['call']} returned {answer['refused']['code']}"
+        hint = "; a library older than the file would refuse it too"
     try:
         context_head.check_extent(path)
     except UnreadableFile as damage:
         return UnreadableFile(path, damage.offset, f"{reason}: {damage.reason}")
-    return UnreadableFile(path, 0, f"{reason}; a library older than the file would refuse it too")
-
-
-def _reason(answer: dict[str, Any]) -> str:
-    if "refused" in answer:
-        return f"{answer['refused']['call']} returned {answer['refused']['code']}"
-    if "implausible" in answer:
-        return f"the QnnSystem library read nonsense: {answer['implausible']}"
-    return f"the QnnSystem library {answer['died']} on this file"
+    return UnreadableFile(path, 0, reason + hint)
 
 
 def _facts(context: dict[str, Any]) -> ContextFacts:

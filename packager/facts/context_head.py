@@ -1,8 +1,8 @@
 """The metadata at the head of a QNN context binary, read without the vendor's library.
 
-The layout is not documented. It is known from files that were compiled with QAIRT 2.36 to 2.51 and looked
-at; libQnnSystem says the same about them, field by field. Where that library can be had, it is the
-authority, and this reader serves the hosts on which it cannot.
+The layout is not documented. It is known from looking at files that were compiled with QAIRT 2.36 to
+2.51; libQnnSystem says the same about them (of quantization, only files of 2.51 were compared). Where that
+library can be had, it is the authority, and this reader serves the hosts on which it cannot.
 
     0x00  four big-endian u32: 2, 3, 0, 1
     0x10  u64: bytes of metadata; 0x18: offset of the blob; 0x20: bytes of the blob, which ends the file
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import struct
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from packager.errors import UnreadableFile
 from packager.facts import qnn_metadata
@@ -71,14 +71,19 @@ def is_context(head: bytes) -> bool:
 def check_extent(path: Path) -> None:
     """Raise UnreadableFile unless the file is as long as its head says."""
     with opened(path) as (stream, size):
-        head = piece(path, stream, 0, METADATA_OFFSET, "head of the context binary")
-        if not is_context(head):
-            raise UnreadableFile(path, 0, "this is not the head of a context binary")
-        extent = _Extent(*_EXTENT.unpack_from(head, _HEAD.size))
-        end = extent.blob_offset + extent.blob
-        must_end_within(path, size, end, "the blob")
-        if end < size:
-            raise UnreadableFile(path, end, f"the blob ends here, {size - end} bytes before the file")
+        _extent(path, stream, size)
+
+
+def _extent(path: Path, stream: BinaryIO, size: int) -> _Extent:
+    head = piece(path, stream, 0, METADATA_OFFSET, "head of the context binary")
+    if not is_context(head):
+        raise UnreadableFile(path, 0, "this is not the head of a context binary")
+    extent = _Extent(*_EXTENT.unpack_from(head, _HEAD.size))
+    end = extent.blob_offset + extent.blob
+    must_end_within(path, size, end, "the blob")
+    if end < size:
+        raise UnreadableFile(path, end, f"the blob ends here, {size - end} bytes before the file")
+    return extent
 
 
 def read_head(path: Path) -> ContextFacts:
@@ -87,10 +92,8 @@ def read_head(path: Path) -> ContextFacts:
     Raises UnreadableFile when the file is not as long as its head says, or when the metadata is damaged
     or of another version than 3 (QAIRT releases before 2.36 may have written others).
     """
-    check_extent(path)
-    with opened(path) as (stream, _):
-        head = piece(path, stream, 0, METADATA_OFFSET, "head of the context binary")
-        extent = _Extent(*_EXTENT.unpack_from(head, _HEAD.size))
+    with opened(path) as (stream, size):
+        extent = _extent(path, stream, size)
         metadata = piece(path, stream, METADATA_OFFSET, extent.metadata, "metadata")
     buffer = _Buffer(path, metadata)
     entry = buffer.root().table(0)

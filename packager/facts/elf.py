@@ -11,11 +11,11 @@ import re
 import struct
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, BinaryIO, Literal, NamedTuple, cast
 
 from packager.catalog import table
 from packager.errors import UnreadableFile
-from packager.facts.reading import must_end_within, opened, piece
+from packager.facts.reading import attribute_text, must_end_within, opened, piece
 from packager.facts.strings import qairt_mark
 from packager.facts.types import ElfFacts
 
@@ -79,7 +79,7 @@ def read_elf(path: Path) -> ElfFacts:
         abi="hexagon" if hexagon else _libc(witnesses),
         flags=frame.flags,
         hexagon_arch=_hexagon_arch(frame.flags) if hexagon else None,
-        soname=_dynamic_text(binary, "SONAME"),
+        soname=next(iter(_dynamic_texts(binary, "DynamicSharedObject")), None),
         needed=tuple(witnesses["needed"]),
         search_path=_search_path(binary),
         interpreter=next(iter(witnesses["interpreter"]), None),
@@ -156,14 +156,16 @@ class _Table(NamedTuple):
     fields: tuple[int, int, int, int]
 
 
-def _rows(path: Path, stream: BinaryIO, size: int, table: _Table) -> Iterator[tuple[int, int, int, int]]:
+def _rows(path: Path, stream: BinaryIO, size: int, headers: _Table) -> Iterator[tuple[int, int, int, int]]:
     """The wanted fields of each row of a header table, once the table is known to be in the file."""
-    if table.rows > _MAX_HEADERS:
-        raise UnreadableFile(path, table.offset, f"{table.rows} {table.what}s, more than {_MAX_HEADERS}")
-    length = table.rows * table.row.size
-    must_end_within(path, size, table.offset + length, f"the {table.what} table at 0x{table.offset:x}")
-    a, b, c, d = table.fields
-    for values in table.row.iter_unpack(piece(path, stream, table.offset, length, table.what)):
+    if headers.rows > _MAX_HEADERS:
+        raise UnreadableFile(
+            path, headers.offset, f"{headers.rows} {headers.what}s, more than {_MAX_HEADERS}"
+        )
+    length = headers.rows * headers.row.size
+    must_end_within(path, size, headers.offset + length, f"the {headers.what} table at 0x{headers.offset:x}")
+    a, b, c, d = headers.fields
+    for values in headers.row.iter_unpack(piece(path, stream, headers.offset, length, headers.what)):
         yield values[a], values[b], values[c], values[d]
 
 
@@ -185,55 +187,43 @@ def _parsed(path: Path) -> lief.ELF.Binary:
     return binary
 
 
-def _text(value: str | bytes) -> str:
-    """lief returns bytes for names that are not UTF-8."""
-    return value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else value
-
-
 def _machine_name(machine: int) -> str:
     import lief
 
-    known = cast("dict[int, Any]", {member.value: member for member in lief.ELF.ARCH})
-    return str(known[machine].name) if machine in known else f"0x{machine:x}"
+    names = {member.value: str(member.name) for member in lief.ELF.ARCH}
+    return names.get(machine, f"0x{machine:x}")
 
 
-def _dynamic_texts(binary: lief.ELF.Binary, tag: str) -> list[str]:
+def _dynamic_texts(binary: lief.ELF.Binary, kind: str, field: str = "name") -> list[str]:
+    """A text of every dynamic entry of one of lief's classes; asking for a tag warns when it is unknown."""
     import lief
 
-    wanted = getattr(lief.ELF.DynamicEntry.TAG, tag)
-    field = {"RPATH": "rpath", "RUNPATH": "runpath"}.get(tag, "name")
-    return [
-        _text(getattr(entry, field))
-        for entry in binary.dynamic_entries
-        if entry.tag == wanted and hasattr(entry, field)
-    ]
-
-
-def _dynamic_text(binary: lief.ELF.Binary, tag: str) -> str | None:
-    return next(iter(_dynamic_texts(binary, tag)), None)
+    wanted = getattr(lief.ELF, kind)
+    return [attribute_text(entry, field) for entry in binary.dynamic_entries if isinstance(entry, wanted)]
 
 
 def _search_path(binary: lief.ELF.Binary) -> tuple[str, ...]:
     """Folders that the loader searches; it ignores DT_RPATH where there is a DT_RUNPATH."""
-    paths = _dynamic_texts(binary, "RUNPATH") or _dynamic_texts(binary, "RPATH")
+    paths = _dynamic_texts(binary, "DynamicEntryRunPath", "runpath")
+    paths = paths or _dynamic_texts(binary, "DynamicEntryRpath", "rpath")
     return tuple(folder for path in paths for folder in path.split(":") if folder)
 
 
 def _exported(binary: lief.ELF.Binary) -> list[str]:
-    return [_text(symbol.name) for symbol in binary.dynamic_symbols if symbol.exported]
+    return [attribute_text(symbol, "name") for symbol in binary.dynamic_symbols if symbol.exported]
 
 
 def _witnesses(binary: lief.ELF.Binary) -> Witnesses:
     """Strings that tell the C library, strongest first."""
     return {
-        "interpreter": [_text(binary.interpreter)] if binary.has_interpreter else [],
-        "notes": [_text(note.name).rstrip("\0") for note in binary.notes],
+        "interpreter": [attribute_text(binary, "interpreter")] if binary.has_interpreter else [],
+        "notes": [attribute_text(note, "name").rstrip("\0") for note in binary.notes],
         "versions": [
-            _text(version.name)
+            attribute_text(version, "name")
             for requirement in binary.symbols_version_requirement
             for version in requirement.get_auxiliary_symbols()
         ],
-        "needed": _dynamic_texts(binary, "NEEDED"),
+        "needed": _dynamic_texts(binary, "DynamicEntryLibrary"),
     }
 
 

@@ -25,6 +25,7 @@ _LONGEST_VARINT = 10
 _LONGEST_TEXT = 1 << 16
 _MOST_FIELDS = 10_000_000  # a model of 100,000 nodes has about two million beside its weights
 _DEEPEST_GRAPH = 32
+_FIRST_WITH_OPERATOR_SETS = 3
 _EXTERNAL = 1
 _STANDARD_DOMAINS = ("", "ai.onnx")
 _FREE = "?"
@@ -148,7 +149,9 @@ class _Wire:
     def _must_fit(self, at: int, position: int, end: int) -> None:
         beyond = position - end
         if beyond > 0 and end == self.size:
-            raise self.damaged(at, f"truncated: at least {beyond} bytes of the field that begins here are missing")
+            raise self.damaged(
+                at, f"truncated: at least {beyond} bytes of the field that begins here are missing"
+            )
         if beyond > 0:
             raise self.damaged(at, f"a field that ends {beyond} bytes after the message around it")
 
@@ -178,7 +181,7 @@ class _Model:
 
     def __init__(self, wire: _Wire) -> None:
         self._wire = wire
-        self._ir_version = self._opset = self._graphs = 0
+        self._ir_version = self._opset = self._operator_sets = self._graphs = 0
         self._producer: dict[str, str] = {}
         self._inputs: list[OnnxTensorFacts] = []
         self._outputs: list[OnnxTensorFacts] = []
@@ -193,6 +196,7 @@ class _Model:
             if name == "ir_version":
                 self._ir_version = _signed(field.value)
             elif name == "opset_import":
+                self._operator_sets += 1
                 self._operator_set(field)
             elif name == "graph":
                 self._graphs += 1
@@ -204,6 +208,11 @@ class _Model:
                 self._producer[name] = self._wire.text(field)
         if not self._graphs:
             raise self._wire.damaged(0, "no graph in it: not an ONNX model")
+        if not self._operator_sets and self._ir_version >= _FIRST_WITH_OPERATOR_SETS:
+            # They come after the graph, so this is also what a cut between the two looks like.
+            raise self._wire.damaged(
+                self._wire.size, "truncated: the file ends before it names an operator set"
+            )
         producer = (self._producer.get("producer_name"), self._producer.get("producer_version"))
         return OnnxFacts(
             ir_version=self._ir_version,

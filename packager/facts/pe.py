@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from packager.errors import UnreadableFile
-from packager.facts.reading import must_end_within, opened, piece
+from packager.facts.reading import attribute_text, must_end_within, opened, piece
 from packager.facts.strings import qairt_mark, release_of
 from packager.facts.types import PeFacts
 
@@ -47,7 +47,7 @@ def read_pe(path: Path) -> PeFacts:
         machine=_machine_name(binary, machine),
         file_version=file_version,
         product_version=product_version,
-        imports=tuple(str(entry.name) for entry in (*binary.imports, *binary.delay_imports)),
+        imports=tuple(attribute_text(entry, "name") for entry in (*binary.imports, *binary.delay_imports)),
         signer=_signer(binary),
         signature_valid=_signature_valid(binary),
         qairt_build=build,
@@ -143,7 +143,7 @@ def _version_strings(binary: lief.PE.Binary) -> Iterator[tuple[str, str]]:
         info = version.string_file_info
         for strings in info.children if info else ():
             for entry in strings.entries:
-                yield str(entry.key), str(entry.value).rstrip("\0")
+                yield attribute_text(entry, "key"), attribute_text(entry, "value").rstrip("\0")
 
 
 def _signer(binary: lief.PE.Binary) -> str | None:

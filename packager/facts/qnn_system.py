@@ -388,9 +388,14 @@ def limit(file_size: int) -> None:
         import resource
     except ImportError:  # Windows
         return
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
-    resource.setrlimit(resource.RLIMIT_AS, (file_size + MEMORY, file_size + MEMORY))
+    bounds = (
+        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_CPU, CPU_SECONDS),
+        (resource.RLIMIT_AS, file_size + MEMORY),
+    )
+    for kind, wanted in bounds:
+        hard = resource.getrlimit(kind)[1]  # a user may already have less than is wanted here
+        resource.setrlimit(kind, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))
 
 
 def main() -> None:

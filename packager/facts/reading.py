@@ -47,6 +47,15 @@ def must_end_within(path: Path, file_size: int, end: int, what: str) -> None:
         )
 
 
+def attribute_text(owner: object, name: str) -> str:
+    """A text attribute of an object of lief's, which hands out bytes or fails where it is not Unicode."""
+    try:
+        value = getattr(owner, name)
+    except UnicodeDecodeError as error:
+        return bytes(error.object).decode(error.encoding, "backslashreplace")
+    return value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else str(value)
+
+
 class Slice:
     """The next `size` bytes of a stream, as a stream."""
 

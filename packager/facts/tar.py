@@ -36,6 +36,7 @@ def list_tar(stream: Readable, listing: Listing) -> None:
         tarfile.TarError,
         ValueError,
         ArithmeticError,
+        RecursionError,  # one extended header after another
         *inflate_errors(),
     )
     name = ""

@@ -98,13 +98,15 @@ def _roff(words: str) -> str:
 
 
 def gzipped(content: bytes) -> bytes:
-    """A gzip file of one stored block for each 64 KiB: RFC 1952 and 1951, without name and time.
+    """A gzip file of stored blocks (RFC 1951, 1952) without name and time.
 
     Compressed bytes would depend on the build of zlib; these texts are a few hundred bytes.
     """
-    pieces = [content[i : i + _STORED_AT_MOST] for i in range(0, len(content), _STORED_AT_MOST)] or [b""]
-    stored = b"".join(
-        struct.pack("<BHH", piece is pieces[-1], len(piece), len(piece) ^ 0xFFFF) + piece for piece in pieces
-    )
-    head = bytes((0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 2, 255))
-    return head + stored + struct.pack("<II", zlib.crc32(content), len(content) & 0xFFFFFFFF)
+    starts = range(0, max(len(content), 1), _STORED_AT_MOST)
+    stored = bytearray()
+    for start in starts:
+        piece = content[start : start + _STORED_AT_MOST]
+        stored += struct.pack("<BHH", start == starts[-1], len(piece), len(piece) ^ 0xFFFF) + piece
+    # Flags, time, then 2: what `gzip -9` writes and lintian looks for; 255: written on no system.
+    head = struct.pack("<4BIBB", 0x1F, 0x8B, 8, 0, 0, 2, 255)
+    return head + stored + struct.pack("<II", zlib.crc32(content), len(content))

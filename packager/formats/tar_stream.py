@@ -61,7 +61,7 @@ def zstd_frame(out: BinaryIO) -> Iterator[Sink]:
     The bytes depend on the content and on the release of libzstd inside the `zstandard` module, not on
     the machine: with worker threads, libzstd cuts its input at fixed offsets however many threads there
     are. Without any (`threads=0`) it does not cut, so there is always at least one. More than eight
-    would only add memory (about 16 MiB each).
+    would only add memory (about 25 MiB each).
     """
     import zstandard
 

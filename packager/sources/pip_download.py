@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from packager.errors import InputUnavailable
-from packager.files import write_text, written_whole
+from packager.files import write_text
 from packager.model import Frozen
 from packager.sources import Tell, nearest_lines, not_as_pinned
 
@@ -28,6 +28,9 @@ _REPORT_EVERY = 5.0  # seconds between two progress messages
 _UNREACHABLE = re.compile(
     r"connection broken|connection error|max retries|read timed out|SSLError|ProxyError", re.IGNORECASE
 )
+_FULL = re.compile(r"no space left|disk quota exceeded|file too large", re.IGNORECASE)
+_ERROR = re.compile(r"^ERROR|No module named")
+_LOG_TIME = re.compile(r"^\d{4}-\d\d-\d\dT[\d:,.]+ ")
 _MISMATCH = re.compile(r"^\s*Got\s+(?P<sha256>[0-9a-f]{64})\s*$", re.MULTILINE)
 _FILE = re.compile(r"[\w.+!-]+\.whl\b")
 _SKIPPED = re.compile(r"Skipping link: (?!wrong project).*?[/\\](?P<file>[\w.+!%-]+\.(?:whl|tar\.gz|zip))\b")
@@ -46,6 +49,11 @@ class WheelRequest(Frozen):
     def label(self) -> str:
         """What the wheel is called in messages and origins."""
         return f"{self.requirement} ({self.platform})" if self.platform else self.requirement
+
+    @property
+    def origin(self) -> str:
+        """How the lock knows the wheel."""
+        return f"wheel {self.label}"
 
     @property
     def line(self) -> str:
@@ -82,25 +90,30 @@ def _run(command: tuple[str, ...], folder: Path, tell: Tell) -> tuple[int, str]:
     """Exit code and output of pip; tells now and then how much has come."""
     # pip collects a download below TMPDIR: so it is on the store's disk, and a killed run's is swept.
     environment = os.environ | {name: str(folder) for name in ("TMPDIR", "TEMP", "TMP")}
-    output = folder / "output.txt"
-    with written_whole(output) as stream:
-        process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=stream, stderr=subprocess.STDOUT, env=environment
-        )
-        try:
-            while (code := _exit_code(process)) is None:
-                tell(f"{_size_below(folder) / 1e6:.0f} MB so far")
-        except BaseException:
-            process.kill()
-            process.wait()
-            raise
-    return code, output.read_text("utf-8", errors="replace")
-
-
-def _exit_code(process: subprocess.Popen[bytes]) -> int | None:
-    """The exit code, or None after some seconds."""
+    process = subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        encoding="utf-8",
+        errors="replace",
+        env=environment,
+    )
     try:
-        return process.wait(_REPORT_EVERY)
+        while (said := _output(process)) is None:
+            tell(f"{_size_below(folder) / 1e6:.0f} MB so far")
+    except BaseException:
+        process.kill()
+        process.wait()
+        raise
+    return process.returncode, said
+
+
+def _output(process: subprocess.Popen[str]) -> str | None:
+    """All that the process said once it has ended, or None after some seconds."""
+    try:
+        return process.communicate(timeout=_REPORT_EVERY)[0]
     except subprocess.TimeoutExpired:
         return None
 
@@ -116,15 +129,28 @@ def _size_below(folder: Path) -> int:
 
 def _refusal(request: WheelRequest, said: str, history: str) -> InputUnavailable:
     """What pip's output and log mean for this request."""
-    last = tuple(line for line in said.splitlines() if line.strip())[-4:]
     got = _MISMATCH.search(said)
     if got and request.pinned:
         file = _FILE.search(said)
         return wrong_build(request, got["sha256"], request.pinned, file[0] if file else "")
+    if _FULL.search(said):
+        return InputUnavailable(
+            f"the disk of the store has no room for wheel {request.label}",
+            evidence=_lines(said, _FULL),
+            fix="free some space, or name another folder in HEXPACK_STORE",
+        )
     if _UNREACHABLE.search(history + said):
         return InputUnavailable(
-            f"the package index could not be reached for wheel {request.label}", evidence=last, fix=FIX_ONLINE
+            f"the package index could not be reached for wheel {request.label}",
+            evidence=_lines(said + history, _UNREACHABLE),
+            fix=FIX_ONLINE,
         )
+    return _not_offered(request, said, history)
+
+
+def _not_offered(request: WheelRequest, said: str, history: str) -> InputUnavailable:
+    """What the index has instead of the wheel, as far as pip tells."""
+    last = _lines(said, _ERROR)
     name, _, version = request.requirement.partition("==")
     skipped = {found["file"] for found in _SKIPPED.finditer(history)}
     tags = sorted(_tags_of(skipped, name, version))
@@ -157,6 +183,13 @@ def wrong_build(request: WheelRequest, found: str, pinned: str, file: str) -> In
     return not_as_pinned(f"wheel {request.label}", found, pinned, evidence=evidence, fix=FIX_DIGEST)
 
 
+def _lines(text: str, telling: re.Pattern[str]) -> tuple[str, ...]:
+    """The last lines that tell something, each once and not endless."""
+    plain = (_LOG_TIME.sub("", line).strip()[:200] for line in text.splitlines() if telling.search(line))
+    found = dict.fromkeys(plain)
+    return tuple(found)[-2:]
+
+
 def _machine(request: WheelRequest) -> str:
     python = request.python or f"{sys.version_info.major}.{sys.version_info.minor}"
     return f"{request.platform or 'this machine'} and Python {python}"
@@ -172,9 +205,10 @@ def _tags_of(files: Iterable[str], name: str, version: str) -> Iterator[str]:
 def _stem(file: str) -> tuple[str, str]:
     """Name, folded, and version of a wheel's or source archive's file name."""
     if file.endswith(".whl"):
-        name, version = file.split("-")[:2]
-        return _folded(name), version
-    name, _, version = re.sub(r"\.(tar\.gz|zip)$", "", file).rpartition("-")
+        name, _, rest = file.partition("-")
+        version = rest.partition("-")[0]
+    else:
+        name, _, version = re.sub(r"\.(tar\.gz|zip)$", "", file).rpartition("-")
     return _folded(name), version
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import BinaryIO, cast
 
 from packager.errors import InputUnavailable
-from packager.files import Blob, digest, scratch
+from packager.files import Blob, digest
 from packager.model import Frozen
 from packager.sources import Fetched, Tell, nearest_lines, silent
 from packager.sources.pip_download import FIX_ONLINE, WheelRequest, download, wrong_build
@@ -70,13 +70,13 @@ def file_names(wheel: Fetched, store: Store) -> tuple[str, ...]:
 
 
 def member(wheel: Fetched, name: str, store: Store) -> Fetched:
-    """One file of a wheel, in the store. The second time costs nothing.
+    """One file of a wheel, in the store. The second time costs only the proof of its digest.
 
     Raises InputUnavailable with the nearest name when it is not in the wheel, and when it is damaged.
     """
     key = key_of({"wheel": wheel.blob.sha256, "name": name})
     blob = store.recall_as(Blob, "wheel-member", key)
-    if blob is None or not store.find(blob.sha256, blob.size):
+    if blob is None or not store.proved(blob):
         blob = _extract(wheel, name, store)
         store.record("wheel-member", key, blob.model_dump())
     return Fetched(
@@ -90,7 +90,7 @@ def member(wheel: Fetched, name: str, store: Store) -> Fetched:
 
 def _fetch(request: WheelRequest, store: Store, tell: Tell) -> Fetched:
     tell(f"fetching wheel {request.label}")
-    with scratch(store.scratch) as folder:
+    with store.work() as folder:
         path = download(request, folder, tell)
         name, blob = path.name, digest(path)
         if request.pinned not in (None, blob.sha256):
@@ -117,7 +117,7 @@ def _in_store(request: WheelRequest, store: Store, *, any_answer: bool) -> Fetch
 
 def _as_fetched(request: WheelRequest, kept: _Kept, store: Store) -> Fetched:
     path = store.path(kept.blob.sha256)
-    return Fetched(path=path, blob=kept.blob, origin=f"wheel {request.label}", name=kept.name)
+    return Fetched(path=path, blob=kept.blob, origin=request.origin, name=kept.name)
 
 
 def _request_key(request: WheelRequest) -> str:

@@ -1,6 +1,7 @@
 """libQnnSystem is the authority: what our own reader says of a head must be what it says."""
 
 import random
+import re
 import subprocess
 import sys
 
@@ -8,7 +9,7 @@ import pytest
 
 from packager.errors import UnreadableFile
 from packager.facts.context_binary import read_context
-from packager.facts.context_head import METADATA_OFFSET, check_extent, read_head
+from packager.facts.context_head import METADATA_OFFSET, read_head
 from tests.make.context import FLOAT32, UFIXED8, UFIXED16, Graph, Tensor, context
 
 SOC_MODEL = 77
@@ -111,7 +112,9 @@ def test_two_graphs_in_one_context_are_both_found_by_library_and_head(two_graphs
 @pytest.mark.parametrize("dtype", [FLOAT32, UFIXED8, UFIXED16])
 def test_the_library_reads_the_heads_that_the_tests_make_as_we_do(tmp_path, version, dtype):
     inputs = (Tensor("image", (1, 224, 224, 3), dtype, (0.5, -3)), Tensor("mask", (7,)), Tensor("scalar", ()))
-    graphs = [Graph(f"graph {n}", inputs, (Tensor("y", (1, n), dtype),), version, n << 20) for n in range(1, 5)]
+    graphs = [
+        Graph(f"graph {n}", inputs, (Tensor("y", (1, n), dtype),), version, n << 20) for n in range(1, 5)
+    ]
     path = tmp_path / "made.bin"
     path.write_bytes(context(graphs))
 
@@ -147,12 +150,12 @@ def test_an_empty_file_is_refused(tmp_path):
         read_context(path)
 
 
-def test_metadata_with_damaged_bytes_never_takes_the_packager_down(quantized, tmp_path):
+def test_metadata_with_damaged_bytes_is_read_or_refused_and_nothing_else(quantized, tmp_path):
     content = quantized.read_bytes()
     end = int.from_bytes(content[0x10:0x18], "little") + METADATA_OFFSET
     path = tmp_path / "damaged.bin"
     chance = random.Random(7)
-    refusals = set()
+    refused = 0
 
     for _ in range(40):
         damaged = bytearray(content)
@@ -161,25 +164,20 @@ def test_metadata_with_damaged_bytes_never_takes_the_packager_down(quantized, tm
         path.write_bytes(damaged)
         try:
             read_context(path)
-        except UnreadableFile as refusal:
-            refusals.add(refusal.reason)
+        except UnreadableFile:
+            refused += 1
 
-    check_extent(path)
-    assert refusals
+    assert refused > 20
 
 
-def test_a_library_that_dies_of_a_file_is_told_apart_from_one_that_refuses_it(quantized, tmp_path):
-    content = bytearray(quantized.read_bytes())
-    # Every reference to the graph's name leads far outside; the library follows it.
-    (root,) = (int.from_bytes(content[METADATA_OFFSET : METADATA_OFFSET + 4], "little"),)
-    content[METADATA_OFFSET : METADATA_OFFSET + 4] = (root + (1 << 30)).to_bytes(4, "little")
+def test_a_file_of_which_the_library_dies_is_refused_and_hexpack_lives(tmp_path):
     path = tmp_path / "deadly.bin"
-    path.write_bytes(content)
+    path.write_bytes(context(soc_version=None))  # the library follows the absent string
 
     with pytest.raises(UnreadableFile) as refusal:
         read_context(path)
 
-    assert refusal.value.reason
+    assert re.fullmatch(r"the QnnSystem library ended with status -?\d+ on this file", refusal.value.reason)
 
 
 def test_without_a_library_that_this_host_can_load_the_head_is_read(quantized, tmp_path):

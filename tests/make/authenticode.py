@@ -28,7 +28,9 @@ def signed(image: bytes, common_name: str = "Example Devices") -> bytes:
     The digest leaves out what signing itself changes: the checksum and the certificate table's entry.
     """
     start = len(image)
-    covered = image[:_CHECKSUM_AT] + image[_CHECKSUM_AT + 4 : _CERTIFICATES_AT] + image[_CERTIFICATES_AT + 8 :]
+    covered = (
+        image[:_CHECKSUM_AT] + image[_CHECKSUM_AT + 4 : _CERTIFICATES_AT] + image[_CERTIFICATES_AT + 8 :]
+    )
     pkcs7 = _signed_data(hashlib.sha256(covered).digest(), common_name)
     size = 8 + len(pkcs7)
     table = struct.pack("<IHH", size, 0x200, 2) + pkcs7

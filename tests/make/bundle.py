@@ -25,6 +25,20 @@ PACKAGE = Package(
     maintainer="Release Team <release@example.com>",
 )
 RUNNABLE = "bin/"
+TREE = {
+    "README.txt": b"read me\n",
+    "bin/hexrun": b"\x7fELF of a runner",
+    "dsp/libSkel.so": b"skel" * 300,
+    "lib-extra/z": b"",
+    "lib/libBackend.so": bytes(range(256)) * 5,
+    "share/licenses/terms.txt": b"terms\n",
+    "share/models/qcs9075.bin": b"context",
+}
+_TREE_ROLES = {
+    "dsp/libSkel.so": "skel",
+    "lib/libBackend.so": "backend",
+    "share/licenses/terms.txt": "licence",
+}
 
 
 def bundle_file(
@@ -62,6 +76,11 @@ def bundle_of(
         (BundleLink(path=path, target=target) for path, target in (links or {}).items()),
         depends,
     )
+
+
+def whole_bundle(tmp_path: Path) -> Bundle:
+    """`TREE` and one link: something of everything that a Linux package has."""
+    return bundle_of(TREE, tmp_path, {"lib/libBackend.so.1": "libBackend.so"}, roles=_TREE_ROLES)
 
 
 def target_plan(

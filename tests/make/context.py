@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import flatbuffers
 
@@ -39,74 +39,55 @@ class Graph(NamedTuple):
     spill_fill: int = 0
 
 
-def context(
-    graphs: Sequence[Graph] = (Graph(),),
-    *,
-    backend: int = HTP,
-    build: str | None = "v2.51.0.260929181845",
-    core_api: tuple[int, int, int] = (2, 40, 0),
-    backend_api: tuple[int, int, int] = (5, 51, 0),
-    blob_version: tuple[int, int, int] = (4, 0, 6),
-    soc_model: int = 77,
-    arch: int = 73,
-    information_version: int = 3,
-    blob_size: int = PAGE,
-) -> bytes:
+class Information(NamedTuple):
+    """What the metadata says beside the graphs; a string that is None is absent."""
+
+    backend: int = HTP
+    build: str | None = "v2.51.0.260929181845"
+    core_api: tuple[int, int, int] = (2, 40, 0)
+    backend_api: tuple[int, int, int] = (5, 51, 0)
+    soc_version: str | None = ""
+    blob_version: tuple[int, int, int] = (4, 0, 6)
+    blob_size: int = PAGE
+    soc_model: int = 77
+    arch: int = 73
+    version: int = 3
+
+
+def context(graphs: Sequence[Graph] = (Graph(),), **information: Any) -> bytes:
     """A whole file: head, metadata, padding to the next page, blob. Equal graphs are stored once."""
-    metadata = _metadata(
-        graphs,
-        backend,
-        build,
-        core_api,
-        backend_api,
-        blob_version,
-        soc_model,
-        arch,
-        information_version,
-        blob_size,
-    )
+    said = Information(**information)
+    metadata = _metadata(graphs, said)
     blob_offset = -(-(0x28 + len(metadata)) // PAGE) * PAGE
-    head = struct.pack(">4I", 2, 3, 0, 1) + struct.pack("<3Q", len(metadata), blob_offset, blob_size)
-    return (head + metadata).ljust(blob_offset, b"\0") + bytes(blob_size)
+    head = struct.pack(">4I", 2, 3, 0, 1) + struct.pack("<3Q", len(metadata), blob_offset, said.blob_size)
+    return (head + metadata).ljust(blob_offset, b"\0") + bytes(said.blob_size)
 
 
-def _metadata(
-    graphs,
-    backend,
-    build,
-    core_api,
-    backend_api,
-    blob_version,
-    soc_model,
-    arch,
-    information_version,
-    blob_size,
-) -> bytes:
+def _metadata(graphs: Sequence[Graph], said: Information) -> bytes:
     builder = flatbuffers.Builder(1024)
-    build_at = builder.CreateString(build) if build is not None else None
     made = {graph: _graph(builder, graph) for graph in dict.fromkeys(graphs)}
-    graphs_at = _vector(builder, [made[graph] for graph in graphs])
-    record_at = builder.CreateByteVector(struct.pack("<II", 1, arch))
-    soc_at = builder.CreateString("")
-    tensors_at = _vector(builder, [])
+    references = {
+        8: _vector(builder, []),
+        10: _vector(builder, [made[graph] for graph in graphs]),
+        15: builder.CreateByteVector(struct.pack("<II", 1, said.arch)),
+    }
+    for slot, text in ((1, said.build), (4, said.soc_version)):
+        if text is not None:
+            references[slot] = builder.CreateString(text)
     builder.StartObject(17)
-    builder.PrependUint32Slot(0, backend, 0)
-    if build_at is not None:
-        builder.PrependUOffsetTRelativeSlot(1, build_at, 0)
-    for slot, version in ((2, core_api), (3, backend_api), (5, blob_version)):
+    builder.PrependUint32Slot(0, said.backend, 0)
+    for slot, version in ((2, said.core_api), (3, said.backend_api), (5, said.blob_version)):
         builder.Prep(4, 12)
         for part in reversed(version):
             builder.PrependUint32(part)
         builder.PrependStructSlot(slot, builder.Offset(), 0)
-    builder.PrependUOffsetTRelativeSlot(4, soc_at, 0)
-    builder.PrependUOffsetTRelativeSlot(8, tensors_at, 0)
     builder.PrependUint32Slot(9, len(graphs), 0)
-    builder.PrependUOffsetTRelativeSlot(10, graphs_at, 0)
-    builder.PrependUint64Slot(11, blob_size, 0)
+    builder.PrependUint64Slot(11, said.blob_size, 0)
     builder.PrependUint32Slot(14, 8, 0)
-    builder.PrependUOffsetTRelativeSlot(15, record_at, 0)
-    builder.PrependUint32Slot(16, soc_model, 0)
-    entry = _entry(builder, information_version, builder.EndObject())
+    builder.PrependUint32Slot(16, said.soc_model, 0)
+    for slot, reference in references.items():
+        builder.PrependUOffsetTRelativeSlot(slot, reference, 0)
+    entry = _entry(builder, said.version, builder.EndObject())
     builder.StartObject(1)
     builder.PrependUOffsetTRelativeSlot(0, entry, 0)
     builder.Finish(builder.EndObject())

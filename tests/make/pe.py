@@ -93,7 +93,9 @@ def _version_info(file_version: str, product_version: str) -> bytes:
         _node(key, (value + "\0").encode("utf-16-le"), length=len(value) + 1, text=True)
         for key, value in (("FileVersion", file_version), ("ProductVersion", product_version))
     ]
-    table = _node("StringFileInfo", b"", children=[_node("040904b0", b"", children=strings, text=True)], text=True)
+    table = _node(
+        "StringFileInfo", b"", children=[_node("040904b0", b"", children=strings, text=True)], text=True
+    )
     return _node("VS_VERSION_INFO", fixed, length=len(fixed), children=[table])
 
 
@@ -121,7 +123,7 @@ def _image(
         raw += stored
         address += _up(len(content), _PAGE)
     headers += struct.pack(
-        "<HBBIIIII" "QII" "HHHHHH" "IIIIHH" "QQQQII",
+        "<HBBIIIIIQIIHHHHHHIIIIHHQQQQII",
         0x20B, 14, 0, _SECTOR, len(raw) - _SECTOR, 0, 0, _PAGE,
         _BASE, _PAGE, _SECTOR,
         10, 0, 0, 0, 10, 0,

@@ -1,4 +1,4 @@
-"""osslsigncode, an independent implementation, judges the catalogues that the tests make and the reader accepts."""
+"""osslsigncode, an independent implementation, judges the catalogues on which the reader is tested."""
 
 import pytest
 

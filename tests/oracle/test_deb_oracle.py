@@ -8,6 +8,7 @@ import pytest
 
 from packager.naming import debian_version
 from tests.make.bundle import bundle_of, target_plan
+from tests.make.elf import hexagon_skel
 
 LONG = "share/" + "/".join(["Ordner-für-Modelle-" + "x" * 40] * 5) + "/modell.bin"
 TREE = {
@@ -87,6 +88,36 @@ def test_lintian_has_nothing_to_say(tool, write, tmp_path):
     said = tool("lintian")("--allow-root", "--no-cfg", "--tag-display-limit", "0", package)
 
     assert said == ""
+
+
+SKEL = "dsp/libQnnHtpV73Skel.so"
+
+
+@pytest.mark.parametrize(
+    ("role", "tags"),
+    [
+        ("skel", []),
+        (
+            "document",
+            [
+                "binary-from-other-architecture",
+                "library-not-linked-against-libc",
+                "shared-library-lacks-stack-section",
+            ],
+        ),
+    ],
+)
+def test_lintian_accepts_dsp_code_because_of_its_overrides(tool, write, tmp_path, role, tags):
+    tree = {**TREE, SKEL: hexagon_skel(73)}
+    bundle = bundle_of(tree, tmp_path, roles={SKEL: role}, depends=("libc6 (>= 2.34)",))
+    package = write("deb", PLAN, bundle)
+
+    # The tiny skel has no RELRO segment; real ones have.
+    said = tool("lintian")(
+        "--allow-root", "--no-cfg", "--fail-on", "none", "--suppress-tags", "hardening-no-relro", package
+    )
+
+    assert [line.split()[2] for line in said.splitlines()] == tags
 
 
 def test_man_renders_the_manual_page_without_a_warning(tool, write, tmp_path):

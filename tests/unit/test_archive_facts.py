@@ -41,9 +41,9 @@ def member(name, size=0, kind=tarfile.REGTYPE, link="", mode=0o644):
     return info
 
 
-def tar_of(*infos, format=tarfile.PAX_FORMAT):
+def tar_of(*infos):
     out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode="w", format=format) as archive:
+    with tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT) as archive:
         for info in infos:
             archive.addfile(info, io.BytesIO(bytes(info.size)))
     return out.getvalue()
@@ -300,7 +300,13 @@ def test_an_archive_beyond_a_limit_is_refused(read, monkeypatch, content, limit,
     assert reason in caught.value.reason
 
 
-@pytest.mark.parametrize("content", [COMPRESS["tar.zst"](tar_of(member("zeros", 9 << 20))), COMPRESS["tar.xz"](tar_of(member("zeros", 9 << 20)))])
+@pytest.mark.parametrize(
+    "content",
+    [
+        COMPRESS["tar.zst"](tar_of(member("zeros", 9 << 20))),
+        COMPRESS["tar.xz"](tar_of(member("zeros", 9 << 20))),
+    ],
+)
 def test_a_bomb_is_refused_by_its_ratio(read, monkeypatch, content):
     monkeypatch.setattr(listing, "RATIO_FREE", 1 << 20)
 
@@ -318,3 +324,19 @@ def test_a_header_record_that_claims_more_memory_than_any_header_needs_is_refuse
         read(content)
 
     assert "a header of 2097152 bytes" in caught.value.reason
+
+
+def test_a_chain_of_headers_without_a_member_is_refused(read):
+    header = member("pax", 0, kind=tarfile.XHDTYPE).tobuf(tarfile.USTAR_FORMAT)
+
+    with pytest.raises(UnreadableFile):
+        read(header * 5000 + bytes(1024))
+
+
+def test_a_zip_member_without_a_name_is_refused(read):
+    content = zip_of("a").replace(b"a", b"\0")
+
+    with pytest.raises(UnreadableFile) as caught:
+        read(content)
+
+    assert "leaves the archive's root" in caught.value.reason

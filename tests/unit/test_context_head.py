@@ -83,7 +83,9 @@ def test_only_the_htp_backend_is_believed_to_have_a_hexagon(saved):
 def test_a_context_is_recognised_even_when_it_was_cut_short(saved):
     whole, cut = context(), context()[:3000]
 
-    recognised = [looks_like_context(saved(content)) for content in (whole, cut, bytes(4096), b"", b"\x7fELF" * 99)]
+    recognised = [
+        looks_like_context(saved(content)) for content in (whole, cut, bytes(4096), b"", b"\x7fELF" * 99)
+    ]
 
     assert recognised == [True, True, False, False, False]
 
@@ -110,7 +112,7 @@ def test_bytes_after_the_blob_are_refused(saved):
 
 
 def test_information_of_another_version_is_refused_by_name(saved):
-    path = saved(context(information_version=4))
+    path = saved(context(version=4))
 
     with pytest.raises(UnreadableFile, match="damaged") as refusal:
         read_head(path)

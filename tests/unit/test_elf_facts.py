@@ -249,4 +249,3 @@ def test_a_missing_file_is_unavailable_and_not_damaged(tmp_path):
         read_elf(path)
 
     assert not isinstance(caught.value, UnreadableFile)
-

@@ -18,7 +18,7 @@ FLOORS = {
     0: ("__init__", "errors", "model", "resources", "files", "catalog", "codeprint"),
     1: (
         "facts", "manifest", "manifest_model", "manifest_problems", "manifest_schema", "diagnostics",
-        "source_map", "bundle", "plan_model", "naming", "decoder",
+        "source_map", "toml_errors", "bundle", "plan_model", "naming", "decoder",
     ),
     2: ("store", "sources", "compilers"),
     3: ("plan", "lock"),

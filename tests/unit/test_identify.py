@@ -145,9 +145,9 @@ def field(number, wire, payload):
         field(1, 0, b"\x0a") + field(5, 0, b"\xff" * 12),
     ],
     ids=[
-        "message where the producer's name is", "graph with a number first", "unknown field", "wrong wire type",
-        "no ir_version", "absurd ir_version", "graph alone", "ir_version alone", "endless", "absurd length",
-        "overlong number",
+        "message where the producer's name is", "graph with a number first", "unknown field",
+        "wrong wire type", "no ir_version", "absurd ir_version", "graph alone", "ir_version alone", "endless",
+        "absurd length", "overlong number",
     ],
 )  # fmt: skip
 def test_protobuf_of_another_kind_is_not_taken_for_a_model(written, content):

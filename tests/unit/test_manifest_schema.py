@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import os
+import re
 import tomllib
 from pathlib import Path
 
@@ -13,7 +14,8 @@ import pytest
 from manifest_cases import GOOD, WRONG
 
 from packager import resources
-from packager.manifest import schema
+from packager.manifest import load, schema
+from packager.manifest_model import Settings
 
 UPDATE = os.environ.get("HEXPACK_UPDATE_SNAPSHOTS") == "1"
 VALIDATOR = jsonschema.Draft202012Validator(schema())
@@ -90,3 +92,67 @@ def test_it_refuses_what_the_loader_refuses(case):
 
 def _as_json(words: object) -> object:
     return json.loads(json.dumps(words, default=lambda date: {"date": str(date)}))
+
+
+SECTIONS = {
+    "Top level": "",
+    "[package]": "Package",
+    "[model]": "Model",
+    "[model.source]": "PathSource WheelSource",
+    "[model.inputs.NAME]": "Input",
+    "[model.calibration]": "Samples",
+    "[model.reference]": "Reference",
+    "[qairt]": "Qairt",
+    "[defaults]": "Settings",
+    "[[targets]]": "Target",
+    "[[allow]]": "Allow",
+}
+
+
+def _documented() -> dict[str, dict[str, str]]:
+    """What docs/manifest.md says in its tables: section → key → what applies without it."""
+    text = (Path(__file__).parents[2] / "docs" / "manifest.md").read_text(encoding="utf-8")
+    found = {}
+    for part in re.split(r"^#{2,3} ", text, flags=re.MULTILINE)[1:]:
+        rows = re.findall(r"^\| `(\w+)` \| (.*?) \|", part, flags=re.MULTILINE)
+        if rows:
+            found[part.splitlines()[0]] = dict(rows)
+    return found
+
+
+def test_the_page_about_the_manifest_has_a_table_for_each_section():
+    assert list(_documented()) == list(SECTIONS)
+
+
+@pytest.mark.parametrize("section", SECTIONS)
+def test_the_page_about_the_manifest_tells_each_key_and_its_default(section):
+    made = schema()
+    nodes = [made["$defs"][name] for name in SECTIONS[section].split()] or [made]
+
+    documented = _documented()[section]
+
+    expected = {}
+    for node in nodes:
+        for key, child in node["properties"].items():
+            required = key in node.get("required", [])
+            default = f"`{json.dumps(child['default'])}`" if "default" in child else "–"
+            expected[key] = "**required**" if required else default
+    if section == "Top level":
+        expected |= dict.fromkeys(("qairt", "defaults"), "see below")
+    if section == "[[targets]]":
+        expected |= dict.fromkeys(Settings.model_fields, "[defaults]") | {
+            "abi": "by `os`",
+            "precision": "[model]",
+        }
+    assert documented == expected
+
+
+def test_the_example_on_the_page_about_the_manifest_loads(tmp_path):
+    text = (Path(__file__).parents[2] / "docs" / "manifest.md").read_text(encoding="utf-8")
+    example = re.findall(r"^```toml\n(schema.*?)^```", text, flags=re.MULTILINE | re.DOTALL)[0]
+    path = tmp_path / "app.toml"
+    path.write_text(example, encoding="utf-8")
+
+    document = load(path)
+
+    assert document.manifest.package.name == "text-direction"

@@ -75,13 +75,21 @@ def test_quantize_nodes_make_a_model_quantized(saved):
 
 def test_weights_that_old_exporters_list_among_the_inputs_are_not_inputs(saved):
     weight = numpy_helper.from_array(np.zeros((3, 3), np.float32), "w")
-    path = saved(model([helper.make_node("MatMul", ["x", "w"], ["y"])], [value("x"), value("w", (3, 3))], None, [weight]))
+    path = saved(
+        model(
+            [helper.make_node("MatMul", ["x", "w"], ["y"])], [value("x"), value("w", (3, 3))], None, [weight]
+        )
+    )
 
     assert [tensor.name for tensor in read_onnx(path).inputs] == ["x"]
 
 
 def test_the_operator_set_is_that_of_the_standard_domain(saved):
-    opsets = [helper.make_opsetid("com.microsoft", 1), helper.make_opsetid("", 21), helper.make_opsetid("ai.onnx.ml", 3)]
+    opsets = [
+        helper.make_opsetid("com.microsoft", 1),
+        helper.make_opsetid("", 21),
+        helper.make_opsetid("ai.onnx.ml", 3),
+    ]
     path = saved(model([helper.make_node("Relu", ["x"], ["y"])], opset_imports=opsets))
 
     assert read_onnx(path).opset == 21
@@ -96,7 +104,11 @@ def external(name, location):
 
 def test_files_of_external_weights_are_named_once_wherever_they_are_used(saved):
     branch = helper.make_graph(
-        [helper.make_node("Relu", ["w3"], ["b"])], "branch", [], [value("b")], initializer=[external("w3", "branch.data")]
+        [helper.make_node("Relu", ["w3"], ["b"])],
+        "branch",
+        [],
+        [value("b")],
+        initializer=[external("w3", "branch.data")],
     )
     nodes = [
         helper.make_node("Constant", [], ["k"], value=external("k", "constant.data")),
@@ -147,7 +159,9 @@ def test_inputs_of_every_kind_have_a_word(saved, kind, word):
 
 def test_every_element_type_of_onnx_has_a_word(saved):
     numbers = [number for number in TensorProto.DataType.values() if number]
-    path = saved(model([helper.make_node("Identity", ["0"], ["y"])], [value(str(n), (1,), n) for n in numbers]))
+    path = saved(
+        model([helper.make_node("Identity", ["0"], ["y"])], [value(str(n), (1,), n) for n in numbers])
+    )
 
     words = [tensor.dtype for tensor in read_onnx(path).inputs]
 
@@ -164,8 +178,10 @@ def test_the_reader_agrees_with_onnx_on_a_model_of_many_parts(saved):
 
     facts = read_onnx(path)
 
-    assert facts.operators == {kind: 13 for kind in ("Add", "Mul", "Sub")}
-    assert [tensor.name for tensor in facts.outputs] == [output.name for output in onnx.load(path).graph.output]
+    assert facts.operators == dict.fromkeys(("Add", "Mul", "Sub"), 13)
+    assert [tensor.name for tensor in facts.outputs] == [
+        output.name for output in onnx.load(path).graph.output
+    ]
 
 
 def test_weights_cost_neither_memory_nor_time(tmp_path):
@@ -190,7 +206,9 @@ def test_weights_cost_neither_memory_nor_time(tmp_path):
 @pytest.mark.parametrize("kept", [30, 200, 50_000])
 def test_a_truncated_model_is_refused_with_the_number_of_bytes_that_it_lacks(saved, kept):
     weight = numpy_helper.from_array(np.zeros(20_000, np.float32), "w")
-    graph = model([helper.make_node("Add", ["x", "w"], ["y"])], None, None, [weight]).graph.SerializeToString()
+    graph = model(
+        [helper.make_node("Add", ["x", "w"], ["y"])], None, None, [weight]
+    ).graph.SerializeToString()
     content = b"\x3a" + varint(len(graph)) + graph
     path = saved(content[:kept])
 
@@ -198,6 +216,17 @@ def test_a_truncated_model_is_refused_with_the_number_of_bytes_that_it_lacks(sav
         read_onnx(path)
 
     assert refusal.value.reason.startswith(f"truncated: at least {len(content) - kept} bytes")
+
+
+def test_a_model_cut_between_its_graph_and_its_operator_sets_is_refused(saved):
+    made = model([helper.make_node("Relu", ["x"], ["y"])])
+    made.ClearField("opset_import")
+    path = saved(made)
+
+    with pytest.raises(UnreadableFile) as refusal:
+        read_onnx(path)
+
+    assert refusal.value.offset == path.stat().st_size
 
 
 @pytest.mark.parametrize(

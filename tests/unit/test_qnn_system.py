@@ -8,6 +8,8 @@ import pytest
 from packager.facts import qnn_system
 from packager.facts.qnn_system import ImplausibleError
 
+V73 = struct.pack("<II", 1, 73)
+
 
 class Memory:
     """Structures in memory that stays where it is, addressed as C would."""
@@ -21,7 +23,9 @@ class Memory:
         return ctypes.addressof(buffer)
 
     def tensor(self, name, shape, version=1, quantized=None, bitwidth=None) -> bytes:
-        definition, encoding, value = (1, 0, struct.pack("<fi", *quantized)) if quantized else (0x7FFFFFFF, 0, b"")
+        definition, encoding, value = (
+            (1, 0, struct.pack("<fi", *quantized)) if quantized else (0x7FFFFFFF, 0, b"")
+        )
         if bitwidth:
             encoding, value = 2, struct.pack("<I", bitwidth) + value
         body = struct.pack("<I4xQIII", 1, self.put(name.encode() + b"\0"), 0, 0, 0x408).ljust(32, b"\0")
@@ -40,7 +44,7 @@ class Memory:
             body += struct.pack("<I4xQII", len(record), self.put(record), 0, 5)
         return struct.pack("<I4x", version) + body
 
-    def context(self, version, graphs, stride, metadata=struct.pack("<II", 1, 73), count=None) -> int:
+    def context(self, version, graphs, stride, metadata=V73, count=None) -> int:
         array = self.put(b"".join(one.ljust(stride, b"\0") for one in graphs))
         versions = struct.pack("<3I", 2, 10, 0), struct.pack("<3I", 5, 13, 0), struct.pack("<3I", 3, 2, 1)
         core, backend, blob = versions
@@ -85,7 +89,11 @@ def test_the_stride_of_tensors_is_found_too(memory, version, stride):
 
     (read,) = qnn_system.context(address)["graphs"]
 
-    assert [(tensor["name"], tensor["shape"]) for tensor in read["inputs"]] == [("a", [1, 0]), ("b", [1, 1]), ("c", [1, 2])]
+    assert [(tensor["name"], tensor["shape"]) for tensor in read["inputs"]] == [
+        ("a", [1, 0]),
+        ("b", [1, 1]),
+        ("c", [1, 2]),
+    ]
 
 
 @pytest.mark.parametrize("version", [1, 2, 3])
@@ -95,7 +103,11 @@ def test_information_of_every_version_is_read(memory, version):
     context = qnn_system.context(address)
 
     assert (context["backend_id"], context["qairt_build"]) == (6, "v2.36.0.1")
-    assert (context["core_api"], context["backend_api"], context["blob_version"]) == ("2.10.0", "5.13.0", "3.2.1")
+    assert (context["core_api"], context["backend_api"], context["blob_version"]) == (
+        "2.10.0",
+        "5.13.0",
+        "3.2.1",
+    )
     recorded = (77, "0100000049000000") if version == 3 else (None, "")
     assert (context["soc_model"], context["metadata"]) == recorded
     assert len(context["graphs"]) == 3
@@ -111,7 +123,11 @@ def test_scale_and_offset_are_read_from_both_encodings_that_have_one_pair(memory
 
     (graph,) = qnn_system.context(address)["graphs"]
 
-    assert [(tensor["scale"], tensor["offset"]) for tensor in graph["inputs"]] == [(0.5, -3), (0.25, -8), (None, None)]
+    assert [(tensor["scale"], tensor["offset"]) for tensor in graph["inputs"]] == [
+        (0.5, -3),
+        (0.25, -8),
+        (None, None),
+    ]
     assert graph["record"] == b"abc".hex()
 
 

@@ -100,3 +100,12 @@ def test_judging_an_empty_case_takes_every_rule_through_without_an_error():
     findings = judge(Case(plan=target_plan()), Stage.FILES)
 
     assert {finding.rule for finding in findings} == {"HEX106", "HEX311"}
+
+
+def test_error_codes_point_to_rules_that_exist():
+    pointed = {
+        rule for rows in catalog.table("errors").values() for row in rows for rule in row.get("rules", ())
+    }
+
+    assert pointed
+    assert pointed <= set(RULES)

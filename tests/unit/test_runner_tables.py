@@ -12,7 +12,12 @@ from packager.runner import build, generated_tables
 from packager.store import Store
 
 CORE_PROFILES = {"burst", "sustained_high_performance", "high_performance", "balanced", "low_balanced"} | {
-    "high_power_saver", "power_saver", "low_power_saver", "extreme_power_saver", "default", "system_settings"
+    "high_power_saver",
+    "power_saver",
+    "low_power_saver",
+    "extreme_power_saver",
+    "default",
+    "system_settings",
 }
 
 

@@ -150,3 +150,18 @@ def test_deep_nesting_is_read_without_recursion():
     positions = SourceMap("a = " + "[" * depth + "7" + "]" * depth)
 
     assert positions.value(("a", *[0] * depth)) == Span(1, 5 + depth, 1, 6 + depth)
+
+
+@pytest.mark.parametrize(
+    ("text", "location", "written"),
+    [
+        ('soc = ["a", "b"]   # both', ("soc", 1), '"b"'),
+        ('os = "linux" # here', ("os",), '"linux"'),
+        ("table = { a = 1, b = 2 }# end", ("table", "b"), "2"),
+        ('list = [ # first\n  "a", # one\n  "b"  # two\n] # last', ("list", 1), '"b"'),
+        ("a.b = 3 # dotted", ("a", "b"), "3"),
+        ('[head] # of a table\nk = "v" # value', ("head", "k"), '"v"'),
+    ],
+)
+def test_a_comment_behind_a_value_is_not_taken_for_the_value(text, location, written):
+    assert SourceMap(text).text(location) == written

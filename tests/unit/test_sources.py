@@ -227,11 +227,12 @@ def test_the_second_time_a_file_of_a_wheel_needs_no_wheel(store, tmp_path):
     assert second == first
 
 
-def test_a_file_of_a_wheel_that_was_cut_short_in_the_store_is_taken_out_again(store, tmp_path):
+@pytest.mark.parametrize("damage", [b"mod", b"mod3l"], ids=["cut short", "changed"])
+def test_a_file_of_a_wheel_that_was_damaged_in_the_store_is_taken_out_again(store, tmp_path, damage):
     wheel = stored_wheel(store, tmp_path, {"models/cls.onnx": b"model"})
-    member(wheel, "models/cls.onnx", store).path.write_bytes(b"mod")
+    member(wheel, "models/cls.onnx", store).path.write_bytes(damage)
 
-    again = member(wheel, "models/cls.onnx", store)
+    again = member(wheel, "models/cls.onnx", Store(store.root))
 
     assert again.path.read_bytes() == b"model"
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import hashlib
 import io
 import os
@@ -79,6 +80,35 @@ def test_a_blob_of_another_size_is_not_found(store):
     found = store.find(blob.sha256, blob.size)
 
     assert found is None
+
+
+def test_a_blob_is_proved_by_its_digest_once_and_a_damaged_one_is_discarded(store):
+    good, bad = store.add_blocks([b"weights"]), store.add_blocks([b"biases"])
+    store.path(bad.sha256).write_bytes(b"bi4ses")
+
+    assert store.proved(good) == store.path(good.sha256)
+    assert store.proved(bad) is None
+    assert not store.path(bad.sha256).exists()
+
+    store.path(good.sha256).write_bytes(b"w3ights")
+    assert store.proved(good) is not None
+    assert Store(store.root).proved(good) is None
+
+
+def test_work_happens_in_a_private_folder_that_is_gone_afterwards(store):
+    with store.work() as first, store.work() as second:
+        (first / "context.bin").write_bytes(b"half")
+        apart = first != second
+
+    assert apart
+    assert list(store.scratch.iterdir()) == []
+
+
+def test_work_for_which_the_disk_is_too_small_is_explained_and_other_errors_are_not(store):
+    with pytest.raises(InputUnavailable, match="has no room left"), store.work():
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    with pytest.raises(FileNotFoundError), store.work() as folder:
+        (folder / "absent").read_bytes()
 
 
 def test_a_discarded_blob_is_gone_and_discarding_it_again_is_nothing(store):

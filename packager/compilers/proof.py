@@ -61,7 +61,7 @@ def compare(
         worst = max(worst, float(np.abs(a - b).max(initial=0.0)))
     return Comparison(
         output=output,
-        cosine=_cosine(dot, found_square, wanted_square),
+        cosine=1.0 if worst == 0.0 else _cosine(dot, found_square, wanted_square),
         max_abs=worst,
         samples=len(wanted),
     )
@@ -75,8 +75,8 @@ def _array(files_of_run: Mapping[str, Path], output: str) -> Array:
 
 
 def _cosine(dot: float, found_square: float, wanted_square: float) -> float:
-    """Two zero vectors agree; a zero vector and another one have nothing in common."""
+    """Cosine of two vectors that differ; a zero vector has nothing in common with another one."""
     if found_square == 0.0 or wanted_square == 0.0:
-        return 1.0 if found_square == wanted_square else 0.0
+        return 0.0
     cosine = dot / (math.sqrt(found_square) * math.sqrt(wanted_square))
     return max(-1.0, min(1.0, cosine)) if math.isfinite(cosine) else math.nan

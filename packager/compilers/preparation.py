@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from packager import files
-from packager.compilers import toolchain, worker
+from packager.compilers import installed, worker
 from packager.compilers.jobs import Prepared
 from packager.errors import ManifestError
 from packager.manifest_model import Input
@@ -34,7 +34,7 @@ def prepare(
             f'precision "{precision}" needs calibration samples, and there are none',
             fix='name real inputs: calibration = { path = "calibration/*.npy" }; a dozen or more serve well',
         )
-    toolchain.need("onnxruntime", doing="preparing a model")
+    installed.need("onnxruntime", doing="preparing a model")
     job = {
         "kind": "prepare",
         "model": str(model.resolve()),
@@ -44,7 +44,7 @@ def prepare(
         "calibration": [str(path.resolve()) for path in calibration] if quantize else [],
     }
     with files.scratch(work) as inside:
-        told = worker.run(job, inside, doing=f"preparing {model.name}")
+        told = worker.run(job, inside, doing="preparing the model")
         for name in {"reference.onnx", told["model"]}:
             files.place(inside / name, work / name)
     return Prepared(

@@ -1,0 +1,213 @@
+"""What people read when a SoC does not take their model, made from log lines of the compiler's shape."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from packager import catalog
+from packager.compilers import CompileJob, Prepared, refusal, worker
+from packager.errors import ToolFailed
+
+LINE = "\x1b[0;93m2026-01-02 03:04:05.678901234 [{level}:onnxruntime:, {place}] {text}\x1b[m"
+
+
+def listed(*nodes: tuple[str, str]) -> str:
+    text = "".join(f"{{ name: {name}, type: {operator} }}" for name, operator in nodes)
+    return LINE.format(
+        level="E",
+        place="qnn_execution_provider.cc:1 GetCapabilityImpl",
+        text=f"Unsupported nodes in QNN EP: {text}",
+    )
+
+
+def refused(name: str, qnn_type: str, code: int = 3110) -> str:
+    node = f"node `{name}` of type `{qnn_type}`"
+    text = f"QNN.backendValidateOpConfig() failed for {node} with error code {code}\n"
+    return LINE.format(level="W", place="qnn_model_wrapper.cc:1 CreateQnnNode", text=text)
+
+
+def job(soc: str, precision: str) -> CompileJob:
+    prepared = Prepared(
+        model=Path("model.onnx"),
+        reference=Path("reference.onnx"),
+        precision=precision,
+        quantized=precision.startswith("w"),
+        inputs=(),
+        outputs=(),
+    )
+    return CompileJob(prepared=prepared, soc=catalog.soc(soc), optimization=3)
+
+
+FLOAT_MODEL = [
+    ["conv_a", "Conv"],
+    ["relu", "Relu"],
+    ["conv_b", "Conv"],
+    ["weights", "Constant"],
+    ["sum", "Add"],
+]
+FLOAT_LOG = "\n".join(
+    [
+        refused("relu", "Relu"),
+        refused("sum", "ElementWiseAdd"),
+        listed(("relu", "Relu"), ("sum", "Add")),
+        refused("conv_a_token_1", "Conv2d"),
+        refused("relu_2", "Relu"),
+        refused("conv_b_token_5", "DepthWiseConv2d"),
+        refused("sum_9", "ElementWiseAdd"),
+        listed(("conv_a_token_1", "Conv"), ("relu", "Relu"), ("conv_b_token_5", "Conv"), ("sum", "Add")),
+    ]
+)
+
+
+def test_a_soc_without_fp16_is_told_to_take_a_quantized_model():
+    error = refusal.explain(job("qcs6490", "float"), "FAIL : ...", FLOAT_MODEL, FLOAT_LOG)
+
+    assert error.render() == (
+        "error: Dragonwing QCS6490 (qcs6490, Hexagon v68) takes no float model: it refuses 4 nodes\n"
+        "     2 Conv: conv_a, conv_b\n"
+        "     1 Add: sum\n"
+        "     1 Relu: relu\n"
+        "  its HTP takes no float models (SoC table: fp16 = false)\n"
+        '  fix: set precision = "w8a16" for this target and name calibration samples '
+        "under `model.calibration`"
+    )
+
+
+def test_a_float_model_refused_whole_is_explained_without_claiming_a_table_that_says_otherwise():
+    error = refusal.explain(job("sm8650", "float"), "FAIL : ...", FLOAT_MODEL, FLOAT_LOG)
+
+    assert "fp16 = false" not in error.render()
+    assert 'precision = "w8a16"' in error.fix
+
+
+def test_one_node_that_8_bits_do_not_fit_leads_to_16_bit_activations():
+    model = [["conv", "Conv"], ["q", "QuantizeLinear"], ["dq", "DequantizeLinear"], ["pool", "MaxPool"]]
+    log = refused("pool_token_437", "PoolMax2d") + "\n" + listed(("pool_token_437", "MaxPool"))
+
+    error = refusal.explain(job("qcs6490", "w8a8"), "FAIL : ...", model, log)
+
+    assert error.render() == (
+        "error: Dragonwing QCS6490 (qcs6490, Hexagon v68) refuses 1 of 2 nodes of the w8a8 model\n"
+        "     1 MaxPool: pool\n"
+        "  QNN error 3110 from the backend (`hexpack explain 3110`)\n"
+        '  fix: set precision = "w8a16" for this target: 16-bit activations fit operators '
+        "that 8-bit ones do not"
+    )
+
+
+def test_an_operator_without_translation_is_to_leave_the_graph():
+    model = [["conv", "Conv"], ["find_spots", "NonZero"]]
+
+    error = refusal.explain(job("sm8650", "float"), "FAIL : ...", model, listed(("find_spots", "NonZero")))
+
+    assert error.render() == (
+        "error: Snapdragon 8 Gen 3 Mobile (sm8650, Hexagon v75) has no operator for 1 node of the model\n"
+        "     1 NonZero: find_spots\n"
+        "  fix: remove these nodes from the graph and do their work before or after the model, on the CPU; "
+        "or export the model with other operators in their place"
+    )
+
+
+def test_a_model_of_one_untranslated_node_is_not_taken_for_a_dislike_of_float():
+    error = refusal.explain(job("sm8650", "float"), "FAIL : ...", [["d", "Det"]], listed(("d", "Det")))
+
+    assert "has no operator for 1 node" in error.what
+
+
+def test_many_operators_are_counted_and_not_listed_to_the_end():
+    operators = ["Acosh", "Asinh", "Atanh", "Det", "NonZero", "Shape", "Unique", "Compress", "Hardmax", "Mod"]
+    nodes = [(f"{operator.lower()}_x{i}", operator) for operator in operators for i in range(5)]
+
+    error = refusal.explain(job("sm8650", "float"), "FAIL", [list(node) for node in nodes], listed(*nodes))
+
+    assert error.evidence[0] == "   5 Acosh: acosh_x0, acosh_x1, acosh_x2, …"
+    assert error.evidence[-1] == "     and 2 more operators"
+    assert len(error.evidence) == 9
+
+
+def test_a_failure_that_names_no_node_shows_the_compilers_own_last_errors_once():
+    log = "\n".join(
+        [
+            LINE.format(level="W", place="a.cc:1 F", text="a warning that explains nothing"),
+            LINE.format(
+                level="E",
+                place="b.cc:2 FinalizeGraphs",
+                text="Failed to finalize QNN graph. Error code: 1002",
+            ),
+            LINE.format(
+                level="E",
+                place="b.cc:2 FinalizeGraphs",
+                text="Failed to finalize QNN graph. Error code: 1002",
+            ),
+        ]
+    )
+
+    error = refusal.explain(job("sm8650", "w8a16"), "FAIL : no QNN graph", [["conv", "Conv"]], log)
+
+    assert error.what == "Snapdragon 8 Gen 3 Mobile (sm8650, Hexagon v75) does not take the model"
+    assert error.evidence == ("FAIL : no QNN graph", "Failed to finalize QNN graph. Error code: 1002")
+
+
+@pytest.mark.parametrize(
+    ("in_log", "original"),
+    [
+        ("pool_token_7", "pool"),
+        ("relu_2", "relu"),
+        ("layer_2", "layer_2"),
+        ("dense/MatMulAddFusion", "dense"),
+        ("dense/MatMulAddFusion_3", "dense"),
+        ("inserted_token_9", "inserted"),
+        ("made_up_12", "made_up_12"),
+    ],
+)
+def test_nodes_are_told_by_the_names_the_user_gave_them(in_log, original):
+    (node,) = refusal.read_log(listed((in_log, "Op")), ["pool", "relu", "layer_2", "dense"])
+
+    assert node.name == original
+
+
+def test_a_worker_killed_from_outside_is_put_down_to_memory(tmp_path):
+    suicide = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
+
+    returncode = worker.wait([sys.executable, "-c", suicide], tmp_path, doing="compiling", seconds=30)
+
+    error = worker.died(returncode, "compiling", "")
+    assert isinstance(error, ToolFailed)
+    assert "killed by the operating system (signal 9)" in error.what
+    assert "memory" in error.evidence[0]
+
+
+def test_a_crash_of_the_vendors_library_is_no_defect_of_ours(tmp_path):
+    crash = "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)"
+
+    returncode = worker.wait([sys.executable, "-c", crash], tmp_path, doing="compiling", seconds=30)
+
+    error = worker.died(returncode, "compiling", "")
+    assert isinstance(error, ToolFailed)
+    assert "SIGSEGV" in error.what
+
+
+def test_a_worker_that_fails_in_our_own_code_is_a_defect_with_its_traceback():
+    error = worker.died(1, "compiling", "Traceback …\nKeyError: 'x'")
+
+    assert isinstance(error, RuntimeError)
+    assert "KeyError: 'x'" in str(error)
+
+
+def test_a_worker_that_does_not_end_is_stopped(tmp_path):
+    sleep = [sys.executable, "-c", "import time; time.sleep(60)"]
+
+    with pytest.raises(ToolFailed, match=r"compiling took longer than 0\.3 s and was stopped"):
+        worker.wait(sleep, tmp_path, doing="compiling", seconds=0.3)
+
+
+def test_what_a_worker_writes_is_kept_out_of_sight(tmp_path, capfd):
+    loud = [sys.executable, "-c", "import sys; print('to out'); print('to err', file=sys.stderr)"]
+
+    worker.wait(loud, tmp_path, doing="compiling", seconds=30)
+
+    assert capfd.readouterr() == ("", "")
+    assert sorted(worker.log(tmp_path).split("\n")) == ["", "to err", "to out"]
