@@ -47,7 +47,7 @@ class BundleLink(Frozen):
 
 
 class Bundle(Frozen):
-    """Files and links sorted by path. Raises ValueError for two of one name and for unsafe paths.
+    """Files and links sorted by path. Raises ValueError for clashing names and for unsafe paths.
 
     `depends` are Debian dependencies (`libc6 (>= 2.34)`) computed from the symbol versions of the files.
     """
@@ -59,12 +59,18 @@ class Bundle(Frozen):
     @model_validator(mode="after")
     def _plain_and_unique(self) -> Bundle:
         seen: set[str] = set()
+        folders: set[str] = set()
         for path in (*(f.path for f in self.files), *(link.path for link in self.links)):
-            if not is_plain_relative(path):
+            # A line end in a name would start a new line in md5sums and SHA256SUMS.
+            if not is_plain_relative(path) or any(ord(letter) < 0x20 for letter in path):
                 raise ValueError(f"not a plain relative path: {path}")
             if path.casefold() in seen:
                 raise ValueError(f"two files of one name: {path}")
             seen.add(path.casefold())
+            parts = path.casefold().split("/")
+            folders.update("/".join(parts[:depth]) for depth in range(1, len(parts)))
+        if both := seen & folders:
+            raise ValueError(f"a file and a folder of one name: {min(both)}")
         return self
 
     @classmethod

@@ -167,4 +167,4 @@ def scratch(root: Path) -> Iterator[Path]:
 def is_plain_relative(name: str) -> bool:
     """Whether a member name stays below the folder it is unpacked to, on every operating system."""
     parts = name.replace("\\", "/").split("/")
-    return bool(name) and not name.startswith(("/", "\\")) and ":" not in parts[0] and ".." not in parts
+    return ":" not in parts[0] and not {"", ".", ".."} & set(parts)

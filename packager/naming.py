@@ -28,3 +28,12 @@ def debian_version(version: str) -> str:
         return version
     stage = _STAGES.get(found["stage"], found["stage"])
     return f"{found['base']}~{stage}{found['number']}"
+
+
+def debian_name(name: str, target: str | None) -> str:
+    """The Debian package of a target. Two targets of one manifest are two packages.
+
+    Of one name and version they would be the same package to apt, which then installs whichever it
+    finds on whichever board.
+    """
+    return f"{name}-{target}" if target else name

@@ -72,6 +72,7 @@ def _target(manifest: Manifest, target: Target, index: int, problems: _Problems)
     settings = target.model_dump(include=set(Settings.model_fields))
     return TargetPlan(
         label=target.name or "-".join(target.soc),
+        name=target.name,
         package=manifest.package,
         system=system.id,
         abi=abi,

@@ -40,9 +40,10 @@ class PackagePlan(Frozen):
 
 
 class TargetPlan(Settings):
-    """One target with every word resolved. `label` is how reports call it."""
+    """One target with every word resolved. `label` is how reports call it, `name` the manifest's name."""
 
     label: str
+    name: str | None = None
     package: Package
     system: str
     abi: Abi

@@ -25,7 +25,7 @@ GENERATED = "tables.c"
 
 
 class RunnerBuild(Frozen):
-    """A compiled runner. `compiler` names the tool and its version, `file_name` is `hexrun` or `hexrun.exe`."""
+    """A compiled runner, `hexrun` or `hexrun.exe`. `compiler` names the tool and its version."""
 
     blob: Blob
     file_name: str

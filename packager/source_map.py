@@ -61,10 +61,6 @@ class SourceMap:
         """Where the value of `location` is written: the header, for a table that has one."""
         return self._span(self._values.get(location))
 
-    def locations(self) -> Iterator[Location]:
-        """Everything that has a value, in no particular order."""
-        return iter(self._values)
-
     def repeated(self) -> Iterator[tuple[Span, Span]]:
         """Keys and headers that define something a second time: (the first key, the whole second one)."""
         for first, second in self._repeated:

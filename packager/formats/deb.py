@@ -19,7 +19,7 @@ from packager.files import blocks
 from packager.formats.deb_documents import documents
 from packager.formats.members import Member, in_order, members_below, planned_name
 from packager.formats.tar_stream import write_tar, zstd_frame
-from packager.naming import debian_version
+from packager.naming import debian_name, debian_version
 from packager.plan_model import TargetPlan
 
 _AR_MAGIC = b"!<arch>\n"
@@ -40,10 +40,10 @@ class Deb:
         Raises ManifestError for an ABI without a Debian architecture, and for more than 9.3 GiB of
         compressed data, which an `ar` archive cannot hold.
         """
-        root = f"./usr/lib/{plan.package.name}"
+        root = f"./usr/lib/{debian_name(plan.package.name, plan.name)}"
         members = [
             *members_below(root, bundle),
-            *_command(plan.package.name, bundle),
+            *_command(plan.package.name, root, bundle),
             *documents(plan, bundle, root, epoch=epoch),
         ]
         data = in_order(members, folders=True)
@@ -56,10 +56,10 @@ class Deb:
         _write_archive(out, "data.tar.zst", data, epoch)
 
 
-def _command(name: str, bundle: Bundle) -> list[Member]:
-    """The link that puts the runner on the PATH under the package's name."""
+def _command(name: str, root: str, bundle: Bundle) -> list[Member]:
+    """The link that puts the runner on the PATH under the application's name."""
     return [
-        Member(f"./usr/bin/{name}", 0o777, target=f"../lib/{name}/{file.path}")
+        Member(f"./usr/bin/{name}", 0o777, target=f"..{root.removeprefix('./usr')}/{file.path}")
         for file in bundle.files
         if file.role == "runner"
     ]
@@ -123,13 +123,19 @@ def _control(plan: TargetPlan, bundle: Bundle, size_kib: int) -> str:
             f"{plan.label}: Debian has no architecture for ABI {plan.abi.id}",
             fix='remove "deb" from the formats of this target',
         )
+    name = debian_name(package.name, plan.name)
+    # Packages of other targets bring the same command; only one of them can be installed.
+    same = package.name if name != package.name else ""
     fields = {
-        "Package": package.name,
+        "Package": name,
         "Version": debian_version(package.version),
         "Architecture": plan.abi.debian,
         "Maintainer": package.maintainer,
         "Installed-Size": str(size_kib),
         "Depends": ", ".join(bundle.depends),
+        "Provides": same,
+        "Conflicts": same,
+        "Replaces": same,
         "Section": "misc",
         "Priority": "optional",
         "Homepage": package.homepage or "",
@@ -144,7 +150,7 @@ def _description(plan: TargetPlan) -> list[str]:
     synopsis = textwrap.shorten(words, _COLUMNS - 1, placeholder=" ...")
     silicon = ", ".join(f"{soc.title} ({soc.id}, Hexagon {soc.arch})" for soc in plan.socs)
     made_for = f"Made for {silicon}, with the libraries of QAIRT {plan.runtime_set.release.version}."
-    place = f"Everything is below /usr/lib/{plan.package.name}."
+    place = f"Everything is below /usr/lib/{debian_name(plan.package.name, plan.name)}."
     lines = [*textwrap.wrap(words, _COLUMNS - 1), "."] if synopsis != words else []
     lines += textwrap.wrap(f"{made_for} {place}", _COLUMNS - 1, break_on_hyphens=False)
     return [f"Description: {synopsis}", *(f" {line}" for line in lines)]

@@ -11,7 +11,7 @@ import zlib
 from packager import catalog
 from packager.bundle import Bundle
 from packager.formats.members import Member
-from packager.naming import debian_version
+from packager.naming import debian_name, debian_version
 from packager.plan_model import TargetPlan
 from packager.resources import text
 
@@ -21,22 +21,25 @@ _STORED_AT_MOST = 0xFFFF
 def documents(plan: TargetPlan, bundle: Bundle, root: str, *, epoch: int) -> list[Member]:
     """The documents of a package whose tree is installed at `root`, as members of its data archive."""
     package, installed = plan.package, root.removeprefix("./")
+    name = debian_name(package.name, plan.name)
     moment = datetime.datetime.fromtimestamp(epoch, datetime.UTC)
-    overrides = _filled("lintian-overrides", package=package, dsp=_below(installed, bundle, _dsp_roles()))
+    overrides = _filled("lintian-overrides", name=name, dsp=_below(installed, bundle, _dsp_roles()))
     changelog = _filled(
         "changelog",
+        name=name,
         package=package,
         version=debian_version(package.version),
         date=email.utils.format_datetime(moment),
     )
     members = [
-        (f"doc/{package.name}/copyright", _copyright(plan, bundle, installed, moment.year).encode()),
-        (f"doc/{package.name}/changelog.gz", gzipped(changelog.encode())),
-        (f"lintian/overrides/{package.name}", overrides.encode()),
+        (f"doc/{name}/copyright", _copyright(plan, bundle, installed, moment.year).encode()),
+        (f"doc/{name}/changelog.gz", gzipped(changelog.encode())),
+        (f"lintian/overrides/{name}", overrides.encode()),
     ]
     if any(file.role == "runner" for file in bundle.files):
         manual = _filled(
             "manual.1",
+            name=name,
             package=package,
             day=f"{moment:%Y-%m-%d}",
             silicon=", ".join(soc.title for soc in plan.socs),

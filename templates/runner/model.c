@@ -202,7 +202,7 @@ enum status model_choose_graph(const struct model *model, const char *name, cons
         fault_set(fault, RUN_USAGE, "the model has no graph \"%.256s\"", name);
     else
         fault_set(fault, RUN_USAGE, "the model has %u graphs; choose one with --graph", model->graph_count);
-    for (uint32_t i = 0; i < model->graph_count && i < FAULT_EVIDENCE; i++)
+    for (uint32_t i = 0; i < model->graph_count; i++)
         fault_evidence(fault, "it has \"%.256s\"", model->graphs[i].name);
     return RUN_USAGE;
 }

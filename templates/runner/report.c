@@ -232,6 +232,7 @@ static void json_fault(FILE *out, const struct fault *fault, char log[LOG_LINES]
     for (size_t i = 0; i < fault->evidence_count; i++)
         json_string(&json, NULL, fault->evidence[i]);
     json_close_array(&json);
+    json_number(&json, "evidence_left_out", fault->evidence_left_out);
     json_string(&json, "fix", *fault->fix ? fault->fix : NULL);
     if (fault->has_code) {
         struct decoded decoded = decode(fault->code);
@@ -272,6 +273,8 @@ void report_fault(FILE *out, const struct fault *fault, bool json)
     fprintf(stderr, "hexrun: error: %s\n", fault->what);
     for (size_t i = 0; i < fault->evidence_count; i++)
         fprintf(stderr, "  %s\n", fault->evidence[i]);
+    if (fault->evidence_left_out)
+        fprintf(stderr, "  and %zu more\n", fault->evidence_left_out);
     if (fault->has_code) {
         struct decoded decoded = decode(fault->code);
         fprintf(stderr, "  error %u (0x%x)%s%s\n", decoded.code, decoded.code, decoded.name ? " " : "",

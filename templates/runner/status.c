@@ -38,8 +38,10 @@ enum status fault_memory(struct fault *fault)
 
 void fault_evidence(struct fault *fault, const char *format, ...)
 {
-    if (fault->evidence_count == FAULT_EVIDENCE)
+    if (fault->evidence_count == FAULT_EVIDENCE) {
+        fault->evidence_left_out++;
         return;
+    }
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(fault->evidence[fault->evidence_count++], FAULT_TEXT, format, arguments);

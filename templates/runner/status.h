@@ -23,13 +23,13 @@ enum status {
     RUN_INTERRUPTED = 130
 };
 
-enum { FAULT_TEXT = 1024, FAULT_EVIDENCE = 6 };
+enum { FAULT_TEXT = 1024, FAULT_EVIDENCE = 12 };
 
 struct fault {
     enum status status;
     char what[FAULT_TEXT];
     char evidence[FAULT_EVIDENCE][FAULT_TEXT];
-    size_t evidence_count;
+    size_t evidence_count, evidence_left_out;
     char fix[FAULT_TEXT];
     bool has_code;
     uint64_t code; /* as the backend returned it, unmasked */

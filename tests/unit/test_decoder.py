@@ -45,11 +45,11 @@ def test_a_code_names_the_rules_that_prevent_it():
     assert "HEX104" in found.rules
 
 
-@pytest.mark.parametrize(
-    "code",
-    ["1002", "1008", "1009", "3110", "4000", "5000", "5005", "6001", "14001", "30010"]
-    + ["0x80000406", "0x80000416", "0x80000442", "0x80000600"],
-)
+QNN_CODES = ("1002", "1008", "1009", "3110", "4000", "5000", "5005", "6001", "14001", "30010")
+FASTRPC_CODES = ("0x80000406", "0x80000416", "0x80000442", "0x80000600")
+
+
+@pytest.mark.parametrize("code", [*QNN_CODES, *FASTRPC_CODES])
 def test_every_code_that_field_reports_name_has_a_row_of_its_own(code):
     found = explain_code(code)
 
