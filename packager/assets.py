@@ -11,8 +11,8 @@ from packager.model import Frozen
 from packager.plan_model import Plan, TargetPlan
 from packager.sources import Fetched
 from packager.sources.local import fetch_path, glob_paths
-from packager.sources.runtime_set import fetch_runtime
 from packager.sources.pip_download import WheelRequest
+from packager.sources.runtime_set import fetch_runtime
 from packager.sources.wheel import fetch_wheel, member
 from packager.store import Store
 
@@ -63,9 +63,7 @@ class Acquisition:
     def _model(self, target: TargetPlan) -> Fetched:
         source = target.model.source
         if isinstance(source, PathSource):
-            return fetch_path(
-                Path(source.path), store=self._store, base=self._base, pinned=source.sha256
-            )
+            return fetch_path(Path(source.path), store=self._store, base=self._base, pinned=source.sha256)
         origin = WheelRequest(requirement=source.wheel, platform=source.platform).origin
         wheel = fetch_wheel(
             source.wheel,

@@ -133,7 +133,7 @@ class Role(Frozen):
 
 
 class Place(Frozen):
-    """A folder in which vendor files may lie; see the head of `targets/qairt.toml` for the words in braces."""
+    """A folder in which vendor files may lie; the head of `targets/qairt.toml` explains its braces."""
 
     folder: str
     source: str

@@ -177,9 +177,7 @@ class Compilation:
             compiled = Compiled(
                 job=job, context=context, wrapper=wrapper, asked=step.asked, seconds=step.seconds
             )
-            return _ProvedStep(
-                outputs=compilers.prove(compiled, [sample.path for sample in samples], work)
-            )
+            return _ProvedStep(outputs=compilers.prove(compiled, [sample.path for sample in samples], work))
 
         outputs = self._step(_ProvedStep, key, do).outputs
         return tuple(Proof(soc=job.soc.id, **output.model_dump()) for output in outputs)

@@ -104,7 +104,9 @@ def _verify_closure(path: Path, bundle: Bundle) -> None:
     """Every file of the bundle is in the finished archive, with its size and under one prefix."""
     members = {member.name.removeprefix("./"): member for member in read_archive(path).members}
     anchor = bundle.files[0].path
-    prefixes = [name.removesuffix(anchor) for name in members if name == anchor or name.endswith(f"/{anchor}")]
+    prefixes = [
+        name.removesuffix(anchor) for name in members if name == anchor or name.endswith(f"/{anchor}")
+    ]
     for prefix in prefixes:
         if all(
             (found := members.get(prefix + file.path)) is not None and found.size == file.blob.size

@@ -132,9 +132,7 @@ def run(document: Document, options: Options, store: Store, tell: Tell) -> Repor
     if options.write and not any(finding.refuses for finding in verdict):
         done = _emit(done, options, tell)
         for outcome in done:
-            remembered = _Remembered(
-                report=outcome.report, findings=outcome.findings, inputs=outcome.inputs
-            )
+            remembered = _Remembered(report=outcome.report, findings=outcome.findings, inputs=outcome.inputs)
             store.record("target", keys[outcome.plan.label], remembered.model_dump(mode="json"))
     if not options.locked:
         acquisition.locked(complete=options.target is None).write(lock_file)
@@ -247,9 +245,7 @@ def _target_report(
         abi=plan.abi.id,
         socs=tuple(soc.id for soc in plan.socs),
         contexts=tuple(
-            ContextReport(
-                soc=c.soc.id, sha256=c.context.sha256, size=c.context.size, seconds=c.seconds
-            )
+            ContextReport(soc=c.soc.id, sha256=c.context.sha256, size=c.context.size, seconds=c.seconds)
             for c in contexts
         ),
         proofs=proofs,

@@ -87,7 +87,7 @@ def _target(manifest: Manifest, target: Target, index: int, problems: _Problems)
 
 def _refuse_later(target: Target, at: tuple[str | int, ...], problems: _Problems) -> None:
     """Words that the manifest knows and this version cannot carry out must not pass silently."""
-    asked = [("runtime", target.runtime, (*at, "runtime"))]
+    asked: list[tuple[str, str, tuple[str | int, ...]]] = [("runtime", target.runtime, (*at, "runtime"))]
     asked += [("compute", unit, (*at, "compute", n)) for n, unit in enumerate(target.compute)]
     for kind, word, location in asked:
         rows = catalog.table("systems")[kind]
@@ -148,9 +148,7 @@ def _runtime_set(
         return None
     known = catalog.runtime_set(release.version, abi.id)
     if wanted.source == "path":
-        return RuntimePlan(
-            release=release, path=wanted.path, files=_wanted(target, abi, archs, known)
-        )
+        return RuntimePlan(release=release, path=wanted.path, files=_wanted(target, abi, archs, known))
     if known is None:
         here = [
             f"{row.release} for {', '.join(row.abis)}"
@@ -160,7 +158,7 @@ def _runtime_set(
         problems.add(
             (*at, "abi"),
             f"no wheel is known that carries QAIRT {release.version} for {abi.id}",
-            f"known: {'; '.join(here) or 'none of this release'}; or name a folder with [qairt] from = \"path\"",
+            f'known: {"; ".join(here) or "none of this release"}; or a folder: [qairt] from = "path"',
         )
         return None
     for arch in [] if abi.simulator else archs:

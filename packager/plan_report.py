@@ -43,9 +43,7 @@ def _print_target(out: Console, target: TargetPlan) -> None:
         for conflict in soc.conflicts:
             rows.add_row("", f"sources disagree: {conflict}")
     rows.add_row("  runtime", f"{target.runtime}, {target.precision}, {', '.join(target.compute)}")
-    rows.add_row(
-        "  HTP", f"O{target.optimization}, VTCM {target.vtcm_mb or 'all'} MB, power {target.power}"
-    )
+    rows.add_row("  HTP", f"O{target.optimization}, VTCM {target.vtcm_mb or 'all'} MB, power {target.power}")
     rows.add_row("  QAIRT", f"{libraries.release.version} ({libraries.release.build}) from {origin}")
     rows.add_row("  libraries", " ".join(file.name for file in libraries.files))
     for package in target.packages:

@@ -48,6 +48,9 @@ def create(name: str, soc_word: str, system: str, parent: Path) -> Path:
     with as_file(resources.folder("templates").joinpath("project")) as template:
         return Path(
             generate_files(
-                repo_dir=str(template), context={"cookiecutter": values}, output_dir=str(parent), accept_hooks=False
+                repo_dir=str(template),
+                context={"cookiecutter": values},
+                output_dir=str(parent),
+                accept_hooks=False,
             )
         )

@@ -153,7 +153,9 @@ def print_report(report: Report) -> None:
             for context in one.contexts:
                 proof = proofs.get((one.label, context.soc))
                 numbers = (
-                    (str(proof.samples), f"{proof.cosine:.6f}", f"{proof.max_abs:.2e}") if proof else ("-",) * 3
+                    (str(proof.samples), f"{proof.cosine:.6f}", f"{proof.max_abs:.2e}")
+                    if proof
+                    else ("-",) * 3
                 )
                 contexts.add_row(
                     one.label, context.soc, human_size(context.size), f"{context.seconds:.2f} s", *numbers

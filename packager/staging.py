@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from pydantic import TypeAdapter
+
 from packager import layouts
+from packager.bundle import Bundle, BundleFile
 from packager.codeprint import codeprint
 from packager.contexts import ContextAsset
 from packager.facts.identify import examine
 from packager.facts.types import ContextFacts, ElfFacts, Facts
-from packager.bundle import Bundle, BundleFile
 from packager.layouts import documents
 from packager.plan_model import TargetPlan
 from packager.rules.core import Examined
@@ -18,7 +20,6 @@ from packager.runtime_config import htp_config, json_text, net_run_config, runne
 from packager.sources import Fetched
 from packager.sources.runtime_set import keys_of
 from packager.store import Store, key_of
-from pydantic import TypeAdapter
 
 _FACTS: TypeAdapter[Facts] = TypeAdapter(Facts)
 
@@ -87,9 +88,7 @@ class Staging:
 
     def _configuration(self, graphs: dict[str | None, tuple[str, ...]]) -> Iterable[BundleFile]:
         plan = self._plan
-        yield self._text(
-            "config", "runner.conf", "runner-config", runner_conf(plan, layouts.places(plan))
-        )
+        yield self._text("config", "runner.conf", "runner-config", runner_conf(plan, layouts.places(plan)))
         for soc in plan.socs:
             htp = htp_config(plan, soc, graphs.get(soc.id, ()))
             yield self._text("htp", f"{soc.id}.json", "htp-config", json_text(htp))

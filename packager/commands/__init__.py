@@ -6,7 +6,7 @@ Everything heavy is imported inside the task that needs it, so that `invoke --li
 
 from __future__ import annotations
 
-from invoke import Collection
+from invoke.collection import Collection
 
 from packager.commands import building, development, knowledge
 

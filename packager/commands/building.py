@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from invoke import Exit, task
+from invoke.context import Context
+from invoke.exceptions import Exit
 
-from packager.commands.support import guarded, print_json
+from packager.commands.support import command, print_json
 from packager.errors import ManifestError
 
 _MANIFEST = {
@@ -57,10 +58,9 @@ def _run(manifest: str, *, write: bool, as_json: bool, **options: Any) -> None:
         raise Exit(code=1)
 
 
-@task(help=_MANIFEST | _RUN)
-@guarded
+@command(help=_MANIFEST | _RUN)
 def package(
-    _: Any,
+    _: Context,
     manifest: str = "app.toml",
     out: str = "dist",
     target: str | None = None,
@@ -69,15 +69,12 @@ def package(
     offline: bool = False,
 ) -> None:
     """Build, prove and write the packages of a manifest."""
-    _run(
-        manifest, write=True, as_json=json, out=Path(out), target=target, locked=locked, offline=offline
-    )
+    _run(manifest, write=True, as_json=json, out=Path(out), target=target, locked=locked, offline=offline)
 
 
-@task(help={k: v for k, v in (_MANIFEST | _RUN).items() if k != "out"})
-@guarded
+@command(help={k: v for k, v in (_MANIFEST | _RUN).items() if k != "out"})
 def check(
-    _: Any,
+    _: Context,
     manifest: str = "app.toml",
     target: str | None = None,
     json: bool = False,
@@ -85,14 +82,11 @@ def check(
     offline: bool = False,
 ) -> None:
     """Do everything but write packages: compile, prove and judge."""
-    _run(
-        manifest, write=False, as_json=json, out=Path("dist"), target=target, locked=locked, offline=offline
-    )
+    _run(manifest, write=False, as_json=json, out=Path("dist"), target=target, locked=locked, offline=offline)
 
 
-@task(help=_MANIFEST)
-@guarded
-def plan(_: Any, manifest: str = "app.toml", target: str | None = None, json: bool = False) -> None:
+@command(help=_MANIFEST)
+def plan(_: Context, manifest: str = "app.toml", target: str | None = None, json: bool = False) -> None:
     """Show what would be built, from what, and why."""
     from packager.manifest import load
     from packager.pipeline import plan_only
@@ -114,12 +108,15 @@ def plan(_: Any, manifest: str = "app.toml", target: str | None = None, json: bo
         raise Exit(code=1)
 
 
-@task(
+@command(
     positional=["name"],
-    help={"name": "name of the package and folder", "soc": "the SoC, any of its names", "os": "linux or windows"},
+    help={
+        "name": "name of the package and folder",
+        "soc": "the SoC, any of its names",
+        "os": "linux or windows",
+    },
 )
-@guarded
-def init(_: Any, name: str, soc: str = "qcs6490", os: str = "linux") -> None:
+def init(_: Context, name: str, soc: str = "qcs6490", os: str = "linux") -> None:
     """Start a new project: a folder with a manifest that fits the SoC."""
     from packager.project import create
 

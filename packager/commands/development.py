@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
 
-from invoke import Exit, task
+from invoke.context import Context
+from invoke.exceptions import Exit
 
-from packager.commands.support import guarded
+from packager.commands.support import command
 
 
 def _python(*arguments: str) -> None:
@@ -18,25 +18,22 @@ def _python(*arguments: str) -> None:
         raise Exit(code=done.returncode)
 
 
-@task(help={"only": "a part of tests/: unit, integration, oracle, fuzz"})
-@guarded
-def test(_: Any, only: str = "") -> None:
+@command(help={"only": "a part of tests/: unit, integration, oracle, fuzz"})
+def test(_: Context, only: str = "") -> None:
     """Run the tests."""
     _python("pytest", f"tests/{only}" if only else "tests")
 
 
-@task
-@guarded
-def lint(_: Any) -> None:
+@command()
+def lint(_: Context) -> None:
     """Check style (ruff) and types (mypy, strict)."""
     _python("ruff", "check", "packager", "tests", "tasks.py")
     _python("ruff", "format", "--check", "packager", "tests", "tasks.py")
     _python("mypy")
 
 
-@task(help={"manifest": "what to measure with"})
-@guarded
-def bench(_: Any, manifest: str = "examples/text-direction/app.toml") -> None:
+@command(help={"manifest": "what to measure with"})
+def bench(_: Context, manifest: str = "examples/text-direction/app.toml") -> None:
     """Measure speed and memory as ratios within one run."""
     _python("tests.bench", manifest)
 

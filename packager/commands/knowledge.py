@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
-from invoke import task
+from invoke.context import Context
 
-from packager.commands.support import FilesTask, WordsTask, guarded, print_json
-from packager.errors import InputUnavailable, ManifestError, nearest
+from packager.commands.support import FilesTask, WordsTask, command, print_json
+from packager.errors import ManifestError, nearest
 
 
-@task(klass=FilesTask, help={"json": "print one JSON document on stdout"})
-@guarded
-def inspect(_: Any, words: tuple[str, ...], json: bool = False) -> None:
+@command(klass=FilesTask, help={"json": "print one JSON document on stdout"})
+def inspect(_: Context, words: tuple[str, ...], json: bool = False) -> None:
     """The facts of any library, context binary, catalogue, model or package: inspect FILE…"""
     from packager.facts.identify import examine
     from packager.inspection import files_below, print_facts
@@ -27,9 +25,8 @@ def inspect(_: Any, words: tuple[str, ...], json: bool = False) -> None:
         print_facts(path, examine(path))
 
 
-@task(klass=WordsTask, help={"json": "print one JSON document on stdout"})
-@guarded
-def socs(_: Any, words: tuple[str, ...], json: bool = False) -> None:
+@command(klass=WordsTask, help={"json": "print one JSON document on stdout"})
+def socs(_: Context, words: tuple[str, ...], json: bool = False) -> None:
     """The SoC table, or the rows that match: socs [WORD]."""
     from packager import catalog
     from packager.report import show, table
@@ -46,7 +43,7 @@ def socs(_: Any, words: tuple[str, ...], json: bool = False) -> None:
     if json:
         print_json({"schema_version": 1, "socs": [soc.model_dump(mode="json") for soc in found]})
         return
-    words = {True: "yes", False: "no", None: "?"}
+    known = {True: "yes", False: "no", None: "?"}
     rows = table("id", "soc_model", "arch", "VTCM", "float", "names", right=("soc_model", "VTCM"))
     for soc in found:
         rows.add_row(
@@ -54,18 +51,17 @@ def socs(_: Any, words: tuple[str, ...], json: bool = False) -> None:
             str(soc.soc_model),
             soc.arch,
             f"{soc.vtcm_mb} MB" if soc.vtcm_mb else "-",
-            words[soc.fp16],
+            known[soc.fp16],
             ", ".join(dict.fromkeys((*soc.names, *soc.chips))),
         )
     show(rows)
 
 
-@task(
+@command(
     positional=["subject"],
     help={"subject": "a rule (HEX104) or an error code as a log prints it (1008, 0x36b1, 0x80000406)"},
 )
-@guarded
-def explain(_: Any, subject: str) -> None:
+def explain(_: Context, subject: str) -> None:
     """A rule, or an error code from a device log: cause, what to look at, the rule that catches it."""
     from packager.explanation import explain_subject
 
@@ -73,20 +69,17 @@ def explain(_: Any, subject: str) -> None:
     if text is None:
         raise ManifestError(
             f'nothing is known about "{subject}"',
-            fix="give a rule id such as HEX104, or the error code as the log prints it: 1008, 0x36B1, 0x80000406",
+            fix="give a rule id such as HEX104, or a code as the log prints it: 1008, 0x36B1, 0x80000406",
         )
     print(text)
 
 
-@task
-@guarded
-def schema(_: Any) -> None:
+@command()
+def schema(_: Context) -> None:
     """The JSON Schema of the manifest, for editors and CI."""
     from packager.manifest import schema as manifest_schema
 
     print_json(manifest_schema())
-
-
 
 
 TASKS = (inspect, socs, explain, schema)

@@ -11,7 +11,9 @@ import traceback
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from invoke import Argument, Exit, Task
+from invoke.exceptions import Exit
+from invoke.parser.argument import Argument
+from invoke.tasks import Task, task
 
 from packager import __version__
 from packager.errors import HexpackError
@@ -20,8 +22,18 @@ DEFECT = 70
 INTERRUPTED = 130
 
 
-def guarded(body: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a task so that a user never meets a traceback: message on stderr, contract exit code."""
+def command(**options: Any) -> Callable[[Callable[..., None]], Task[Any]]:
+    """A task (`options` are invoke's) whose errors reach the user as messages and exit codes."""
+
+    def declare(body: Callable[..., None]) -> Task[Any]:
+        made: Task[Any] = task(**options)(_guarded(body))
+        return made
+
+    return declare
+
+
+def _guarded(body: Callable[..., None]) -> Callable[..., None]:
+    """A user never meets a traceback: message on stderr, contract exit code."""
 
     @functools.wraps(body)
     def run(*args: Any, **kwargs: Any) -> Any:
@@ -56,7 +68,7 @@ def print_json(document: Any) -> None:
     print(json.dumps(document, indent=2, ensure_ascii=False))
 
 
-class WordsTask(Task):  # type: ignore[misc]
+class WordsTask(Task[Any]):
     """A task that takes any number of words, as its parameter `words`, which invoke itself does not offer.
 
     invoke asks a task for its arguments before it parses the command line, and wants one argument for

@@ -21,6 +21,7 @@ _REFUSED = re.compile(r"failed for node `(.*?)` of type `(\w+)` with error code 
 _ERROR_LINE = re.compile(r"\[[EF]:\w*:[^\]]*\] (.*)")
 # What onnxruntime adds to a node's name when it changes the layout, fuses, or adds it for a second time.
 _ADDED = (re.compile(r"_token_\d+$"), re.compile(r"/\w*Fusion(_\d+)?$"), re.compile(r"_\d+$"))
+_LEFT_TO_THE_CPU = "assigned to the default CPU EP"
 _NOT_COMPUTING = frozenset({"Constant", "QuantizeLinear", "DequantizeLinear", "Identity"})
 _SHOWN_NODES, _SHOWN_OPERATORS, _SHOWN_LINES = 3, 8, 4
 
@@ -58,6 +59,15 @@ def explain(job: CompileJob, status: str, nodes: Sequence[Sequence[str]], log: s
     refused = read_log(log, [name for name, _ in nodes])
     computing = [name for name, operator in nodes if operator not in _NOT_COMPUTING]
     who = f"{job.soc.title} ({job.soc.id}, Hexagon {job.soc.arch})"
+    if not refused and _LEFT_TO_THE_CPU in status:
+        # onnxruntime lists nothing where it offered no node to the NPU: sizes that depend on the data.
+        left = [Refused(name=name, operator=op, code=None) for name, op in nodes if op not in _NOT_COMPUTING]
+        return ToolFailed(
+            f"{who} takes none of the {_count(len(left), 'node')} of the model",
+            evidence=tuple(_table(left)),
+            fix="remove operators whose output size depends on the data, and do their work on the CPU after"
+            " the model",
+        )
     if not refused:
         return ToolFailed(
             f"{who} does not take the model",

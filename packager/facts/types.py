@@ -169,13 +169,6 @@ class OtherFacts(Frozen):
 
 
 Facts = Annotated[
-    ElfFacts
-    | PeFacts
-    | CatalogueFacts
-    | ContextFacts
-    | OnnxFacts
-    | ArchiveFacts
-    | DamagedFacts
-    | OtherFacts,
+    ElfFacts | PeFacts | CatalogueFacts | ContextFacts | OnnxFacts | ArchiveFacts | DamagedFacts | OtherFacts,
     Field(discriminator="kind"),
 ]

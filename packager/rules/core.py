@@ -88,9 +88,7 @@ class Case(Frozen):
 
     def of_role(self, *roles: str) -> tuple[Examined, ...]:
         """Files of these roles whose bytes could be read."""
-        return tuple(
-            e for e in self.files if e.file.role in roles and not isinstance(e.facts, DamagedFacts)
-        )
+        return tuple(e for e in self.files if e.file.role in roles and not isinstance(e.facts, DamagedFacts))
 
     def one(self, role: str, arch: int | None = None) -> Examined | None:
         """The file of this role (and Hexagon arch), readable or not; None when there is none."""
@@ -116,14 +114,17 @@ _RULES: dict[str, Rule] = {}
 
 
 def rule(
-    id: str, *, severity: Severity, stage: Stage = Stage.FILES  # noqa: A002
+    name: str,
+    *,
+    severity: Severity,
+    stage: Stage = Stage.FILES,
 ) -> Callable[[Callable[[Case], Iterable[Said]]], Callable[[Case], Iterable[Said]]]:
     """Register a rule under its id. Its words are in `targets/rules.toml`."""
 
     def register(judge: Callable[[Case], Iterable[Said]]) -> Callable[[Case], Iterable[Said]]:
-        if id in _RULES and _RULES[id].judge.__qualname__ != judge.__qualname__:
-            raise ValueError(f"two rules called {id}")
-        _RULES[id] = Rule(id, severity, stage, judge)
+        if name in _RULES and _RULES[name].judge.__qualname__ != judge.__qualname__:
+            raise ValueError(f"two rules called {name}")
+        _RULES[name] = Rule(name, severity, stage, judge)
         return judge
 
     return register

@@ -33,12 +33,17 @@ def main(context: str, sample: str, out: str) -> None:
         source="QNNExecutionProvider",
     )
     opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
-    onnx.save(helper.make_model(helper.make_graph([node], "g", *tensors), opset_imports=opsets, ir_version=9), "wrapper.onnx")
+    onnx.save(
+        helper.make_model(helper.make_graph([node], "g", *tensors), opset_imports=opsets, ir_version=9),
+        "wrapper.onnx",
+    )
     onnxruntime.register_execution_provider_library("QNN", onnxruntime_qnn.get_library_path())
     options = onnxruntime.SessionOptions()
     options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
     devices = [device for device in onnxruntime.get_ep_devices() if device.ep_name == "QNN"]
-    options.add_provider_for_devices(devices, {"backend_path": onnxruntime_qnn.get_qnn_htp_path(), "soc_model": "77"})
+    options.add_provider_for_devices(
+        devices, {"backend_path": onnxruntime_qnn.get_qnn_htp_path(), "soc_model": "77"}
+    )
     session = onnxruntime.InferenceSession("wrapper.onnx", options)
     np.save(out, session.run(None, {graph.inputs[0].name: np.load(sample)})[0])
 

@@ -10,7 +10,7 @@ from packager import catalog
 from packager.bundle import BundleFile
 from packager.compilers.jobs import CompileJob
 from packager.compilers.ort_qnn import compile_context
-from packager.compilers.prepare import prepare
+from packager.compilers.preparation import prepare
 from packager.facts.identify import examine
 from packager.files import digest
 from packager.manifest_model import Input

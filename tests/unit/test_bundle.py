@@ -16,7 +16,20 @@ def test_files_come_out_in_byte_order_whatever_the_order_they_went_in(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "path", ["", "/etc/passwd", "../up", "a/../../up", "C:/windows", "a\\..\\..\\b", "a//b", "./a", "a/", "a\nb", "a\x1bb"]
+    "path",
+    [
+        "",
+        "/etc/passwd",
+        "../up",
+        "a/../../up",
+        "C:/windows",
+        "a\\..\\..\\b",
+        "a//b",
+        "./a",
+        "a/",
+        "a\nb",
+        "a\x1bb",
+    ],
 )
 def test_a_path_that_leaves_the_tree_or_breaks_a_list_is_refused(tmp_path, path):
     with pytest.raises(ValueError, match="not a plain relative path"):

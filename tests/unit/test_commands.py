@@ -114,7 +114,27 @@ def test_a_missing_manifest_is_exit_code_2_without_a_traceback(tmp_path):
 def test_a_reader_that_goes_away_is_no_error(tmp_path):
     code = f'"{sys.executable}" -c "from packager.commands.program import main; main()" socs | head -1'
 
-    piped = subprocess.run(["bash", "-c", f"set -o pipefail; {code}"], capture_output=True, text=True, check=False)
+    piped = subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {code}"], capture_output=True, text=True, check=False
+    )
 
     assert "Traceback" not in piped.stderr
     assert "Broken" not in piped.stderr
+
+
+def test_a_defect_is_exit_code_70_and_asks_for_a_report(capsys):
+    from invoke.exceptions import Exit
+
+    from packager.commands.support import command
+
+    @command()
+    def broken(_):
+        raise ZeroDivisionError
+
+    with pytest.raises(Exit) as stopped:
+        broken.body(None)
+
+    assert stopped.value.code == 70
+    said = capsys.readouterr().err
+    assert "ZeroDivisionError" in said
+    assert "This is a defect of hexpack" in said

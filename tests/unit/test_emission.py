@@ -60,7 +60,10 @@ def test_a_file_that_changed_after_it_was_judged_is_never_packed(tmp_path):
     bundle = bundle_of(CONTENT, tmp_path)
     bundle.files[1].local.write_bytes(b"Context" * 1000)
 
-    with pytest.raises(InputUnavailable, match="changed after it was judged"), emission(tmp_path / "dist") as output:
+    with (
+        pytest.raises(InputUnavailable, match="changed after it was judged"),
+        emission(tmp_path / "dist") as output,
+    ):
         output.write(plan, plan.packages[0], bundle, 0)
 
     assert list((tmp_path / "dist").iterdir()) == []

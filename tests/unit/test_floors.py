@@ -30,7 +30,17 @@ FLOORS = {
     9: ("commands",),
 }  # fmt: skip
 FLOOR_OF = {module: floor for floor, modules in FLOORS.items() for module in modules}
-HEAVY = {"lief", "onnx", "onnxruntime", "numpy", "cryptography", "zstandard", "rich", "cookiecutter", "jinja2"}
+HEAVY = {
+    "lief",
+    "onnx",
+    "onnxruntime",
+    "numpy",
+    "cryptography",
+    "zstandard",
+    "rich",
+    "cookiecutter",
+    "jinja2",
+}
 
 # Modules that are nothing but the use of a heavy library; others import them inside functions only.
 INDOORS = {"facts/catalogue_asn1.py"}
@@ -59,7 +69,9 @@ def imports(tree: ast.AST) -> Iterator[str]:
 def test_a_module_imports_only_from_its_own_floor_and_those_below(path):
     floor = FLOOR_OF[top(path)]
 
-    wanted = [name.split(".")[1] for name in imports(ast.parse(path.read_text())) if name.startswith("packager.")]
+    wanted = [
+        name.split(".")[1] for name in imports(ast.parse(path.read_text())) if name.startswith("packager.")
+    ]
 
     above = {name for name in wanted if name in FLOOR_OF and FLOOR_OF[name] > floor}
     assert not above
@@ -70,7 +82,9 @@ def test_every_module_has_a_floor():
 
 
 def imported_at_once(path: Path) -> set[str]:
-    body = [node for node in ast.parse(path.read_text()).body if isinstance(node, ast.Import | ast.ImportFrom)]
+    body = [
+        node for node in ast.parse(path.read_text()).body if isinstance(node, ast.Import | ast.ImportFrom)
+    ]
     return set(imports(ast.Module(body=list(body), type_ignores=[])))
 
 
@@ -105,6 +119,10 @@ def test_only_commands_and_reports_print():
 def test_importing_the_commands_loads_nothing_heavy():
     code = "import packager.commands, sys; print(*sorted(m.partition('.')[0] for m in sys.modules))"
 
-    loaded = set(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split())
+    loaded = set(
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ).stdout.split()
+    )
 
     assert not loaded & (HEAVY | {"pydantic", "tomlkit"})

@@ -90,7 +90,12 @@ def test_file_names_carry_version_system_architecture_and_the_targets_name(tmp_p
 
 
 def test_settings_of_a_target_win_over_defaults_and_defaults_over_the_table(tmp_path):
-    text = '[defaults]\npower = "balanced"\noptimization = 2\n' + LINUX + LINUX + 'name = "second"\npower = "burst"\n'
+    text = (
+        '[defaults]\npower = "balanced"\noptimization = 2\n'
+        + LINUX
+        + LINUX
+        + 'name = "second"\npower = "burst"\n'
+    )
 
     first, second = planned(tmp_path, text).targets
 

@@ -49,10 +49,14 @@ def test_every_soc_has_a_variant_line_with_its_numbers():
     ]
 
     assert variants == [
-        "variant soc=qcs6490 soc_model=93 accepts=35 hexagon=68 vtcm_mb=2 linux_soc_ids=497,498"
-        " context=models/qcs6490.bin",
-        "variant soc=qcs9075 soc_model=77 accepts=- hexagon=73 vtcm_mb=8 linux_soc_ids=667,676"
-        " context=models/qcs9075.bin",
+        (
+            "variant soc=qcs6490 soc_model=93 accepts=35 hexagon=68 vtcm_mb=2 linux_soc_ids=497,498"
+            " context=models/qcs6490.bin"
+        ),
+        (
+            "variant soc=qcs9075 soc_model=77 accepts=- hexagon=73 vtcm_mb=8 linux_soc_ids=667,676"
+            " context=models/qcs9075.bin"
+        ),
     ]
 
 
@@ -97,7 +101,9 @@ def test_a_quantized_model_asks_for_no_float_precision():
     assert "fp16_relaxed_precision" not in htp_config(plan, plan.socs[0], ("main",))["graphs"][0]
 
 
-@pytest.mark.parametrize(("release", "graphs", "soc_key"), [("2.13.0", "object", "soc_id"), ("2.51.0", "array", "soc_model")])
+@pytest.mark.parametrize(
+    ("release", "graphs", "soc_key"), [("2.13.0", "object", "soc_id"), ("2.51.0", "array", "soc_model")]
+)
 def test_each_release_gets_its_own_dialect(release, graphs, soc_key):
     spelling = dialect(release)
 
