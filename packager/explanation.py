@@ -42,7 +42,7 @@ def _code_page(code: str) -> str | None:
     known = explain_code(code)
     if known is None:
         return None
-    lines = [f"{known.code} (0x{known.code:X})  {known.name}", "", _wrapped(known.sentence)]
+    lines = [f"{known.text}  {known.name}", "", _wrapped(known.sentence)]
     if known.look_first:
         lines += ["", "Look first at:", *(f"  * {line}" for line in known.look_first)]
     if known.rules:

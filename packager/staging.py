@@ -12,7 +12,7 @@ from packager.codeprint import codeprint
 from packager.contexts import ContextAsset
 from packager.facts.identify import examine
 from packager.facts.types import ContextFacts, ElfFacts, Facts
-from packager.layouts import documents
+from packager.layouts import debian, documents
 from packager.plan_model import TargetPlan
 from packager.rules.core import Examined
 from packager.runner import RunnerBuild
@@ -44,12 +44,8 @@ class Staging:
         files += self._configuration(graphs)
         files.append(self._text("documents", "README.txt", "document", documents.readme(self._plan, files)))
         files.append(self._text("documents", "SHA256SUMS", "sums", documents.sums(files, self._layout)))
-        needs = [
-            (e.facts.glibc_needed, e.facts.glibcxx_needed)
-            for e in examined
-            if isinstance(e.facts, ElfFacts) and e.facts.abi == "glibc"
-        ]
-        depends = layouts.debian_depends(needs) if self._plan.abi.libc == "glibc" else ()
+        host = [e.facts for e in examined if isinstance(e.facts, ElfFacts)]
+        depends = debian.depends(host, [file.name for file in files]) if self._plan.abi.debian else ()
         return Bundle.of(files, depends=depends), tuple(examined)
 
     def _vendor(self, libraries: dict[str, Fetched]) -> Iterable[BundleFile]:

@@ -20,15 +20,16 @@ def _python(*arguments: str) -> None:
 
 @command(help={"only": "a part of tests/: unit, integration, oracle, fuzz"})
 def test(_: Context, only: str = "") -> None:
-    """Run the tests."""
-    _python("pytest", f"tests/{only}" if only else "tests")
+    """Run the tests, a file at a time on each processor."""
+    _python("pytest", "-n", "auto", "--dist", "loadfile", f"tests/{only}" if only else "tests")
 
 
 @command()
 def lint(_: Context) -> None:
     """Check style (ruff) and types (mypy, strict)."""
-    _python("ruff", "check", "packager", "tests", "tasks.py")
-    _python("ruff", "format", "--check", "packager", "tests", "tasks.py")
+    sources = ("packager", "tests", "examples", "tasks.py")
+    _python("ruff", "check", *sources)
+    _python("ruff", "format", "--check", *sources)
     _python("mypy")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Sequence
 from typing import Literal
 
 from packager import catalog
@@ -61,26 +60,3 @@ def places(plan: TargetPlan) -> Places:
         dsp=None if plan.abi.simulator else layout.dsp,
         contexts={soc.id: context_path(layout, soc) for soc in plan.socs},
     )
-
-
-def debian_depends(needs: Sequence[tuple[str | None, str | None]]) -> tuple[str, ...]:
-    """Debian dependencies from (glibc, glibcxx) symbol versions needed by the host libraries.
-
-    GLIBCXX_3.4.N came with gcc releases that Debian's libstdc++6 carries in its version:
-    3.4.29 with 11, 3.4.30 with 12 (GCC's ABI policy page).
-    """
-    glibc = [_numbers(g) for g, _ in needs if g]
-    glibcxx = [_numbers(x) for _, x in needs if x]
-    depends = []
-    if glibc:
-        depends.append(f"libc6 (>= {'.'.join(map(str, max(glibc)))})")
-    if glibcxx:
-        rows = catalog.table("systems")["libstdcxx"]
-        fitting = [row for row in rows if _numbers(row["glibcxx"]) >= max(glibcxx)]
-        version = min(fitting, key=lambda row: _numbers(row["glibcxx"]))["debian"] if fitting else None
-        depends.append(f"libstdc++6 (>= {version})" if version else "libstdc++6")
-    return tuple(depends)
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.split("."))

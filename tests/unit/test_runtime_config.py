@@ -132,14 +132,3 @@ def test_the_outer_file_points_at_the_inner_one_and_at_the_extension_library_of_
         net_run_config(windows, "a.json")["backend_extensions"]["shared_library_path"]
         == "QnnHtpNetRunExtensions.dll"
     )
-
-
-def test_debian_dependencies_are_the_newest_symbol_versions_needed():
-    assert layouts.debian_depends([("2.17", None), ("2.34", "3.4.21"), (None, "3.4.29")]) == (
-        "libc6 (>= 2.34)",
-        "libstdc++6 (>= 11)",
-    )
-
-
-def test_no_needs_mean_no_dependencies():
-    assert layouts.debian_depends([(None, None)]) == ()
