@@ -33,6 +33,11 @@ class HexpackError(Exception):
             lines.append(f"  fix: {self.fix}")
         return "\n".join(lines)
 
+    def document(self) -> dict[str, object]:
+        """The message for programs: what `--json` prints in place of a result."""
+        error = {"exit_code": self.exit_code, "what": self.what, "evidence": self.evidence, "fix": self.fix}
+        return {"schema_version": 1, "error": error}
+
     def __reduce__(self) -> tuple[object, ...]:
         # Errors cross process boundaries (parallel compiles); the default reduce loses keyword arguments.
         return _rebuild, (type(self), self.what, self.evidence, self.fix)

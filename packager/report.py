@@ -17,6 +17,7 @@ from packager.rules.core import Finding, Severity
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.status import Status
     from rich.table import Table
 
     from packager.pipeline import Report
@@ -35,32 +36,37 @@ def console(*, stderr: bool = False) -> Console:
 
 
 class Progress:
-    """Tells what is going on: a spinner with the time on a terminal, a line per step elsewhere."""
+    """Tells what is going on: a line per step, and on a terminal a spinner at the step that runs."""
 
-    def __init__(self, *, quiet: bool) -> None:
-        self._quiet = quiet
+    def __init__(self) -> None:
         self._started = time.monotonic()
-        self._status: object | None = None
+        self._status: Status | None = None
+        self._running = ""
 
     @contextlib.contextmanager
     def running(self) -> Iterator[Progress]:
         """Show progress until the block ends."""
-        if self._quiet or not sys.stderr.isatty():
+        if not sys.stderr.isatty():
             yield self
             return
-        with console(stderr=True).status("") as status:
-            self._status = status
+        with console(stderr=True).status("") as self._status:
             yield self
+            self._finish_step()
 
     def __call__(self, message: str) -> None:
         """A new step has begun."""
-        if self._quiet:
-            return
         line = f"{time.monotonic() - self._started:6.1f} s  {message}"
         if self._status is None:
             print(line, file=sys.stderr, flush=True)
-        else:
-            self._status.update(line)  # type: ignore[attr-defined]
+            return
+        self._finish_step()
+        self._running = line
+        self._status.update(line.replace("[", "\\["))
+
+    def _finish_step(self) -> None:
+        if self._status is not None and self._running:
+            self._status.console.print(self._running, style="dim", markup=False)
+        self._running = ""
 
 
 def finding_text(finding: Finding) -> str:

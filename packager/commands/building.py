@@ -47,8 +47,7 @@ def _run(manifest: str, *, write: bool, as_json: bool, **options: Any) -> None:
     from packager.store import Store
 
     document = load(Path(manifest))
-    progress = Progress(quiet=False)
-    with progress.running() as tell:
+    with Progress().running() as tell:
         report = run(document, Options(epoch=_epoch(), write=write, **options), Store(), tell)
     if as_json:
         print_json(report.model_dump(mode="json"))

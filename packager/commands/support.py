@@ -41,6 +41,8 @@ def _guarded(body: Callable[..., None]) -> Callable[..., None]:
             return body(*args, **kwargs)
         except HexpackError as problem:
             print(problem.render(), file=sys.stderr)
+            if kwargs.get("json"):
+                print_json(problem.document())
             raise Exit(code=problem.exit_code) from None
         except KeyboardInterrupt:
             print("interrupted: nothing was left half-written", file=sys.stderr)

@@ -138,3 +138,11 @@ def test_a_defect_is_exit_code_70_and_asks_for_a_report(capsys):
     said = capsys.readouterr().err
     assert "ZeroDivisionError" in said
     assert "This is a defect of hexpack" in said
+
+
+def test_an_error_is_one_json_document_where_json_was_asked_for(tmp_path):
+    refused = hexpack("plan", "--manifest", str(tmp_path / "none.toml"), "--json")
+
+    document = json.loads(refused.stdout)
+    assert document["error"]["exit_code"] == refused.returncode == 2
+    assert document["error"]["what"] in refused.stderr
