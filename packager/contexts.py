@@ -18,7 +18,9 @@ from packager.compilers import Comparison, Compiled, CompileJob, Prepared, Tenso
 from packager.files import Blob, place
 from packager.model import Frozen
 from packager.plan_model import TargetPlan
-from packager.rules.core import Proof
+from packager.rules.core import Asked, Proof
+from packager.sources import Fetched
+from packager.sources.local import check_unchanged
 from packager.store import Store, key_of
 
 Tell = Callable[[str], None]
@@ -54,6 +56,7 @@ class ContextAsset(Frozen):
     soc: catalog.Soc
     context: Blob
     seconds: float
+    asked: Asked
     proofs: tuple[Proof, ...]
 
 
@@ -86,12 +89,20 @@ class Compilation:
             soc=soc,
             context=compiled.context,
             seconds=compiled.seconds,
+            asked=Asked(
+                soc=soc.id,
+                optimization=target.optimization,
+                vtcm_mb=target.vtcm_mb or soc.vtcm_mb,
+                inputs={tensor.name: tensor.shape for tensor in prepared.inputs},
+                outputs={tensor.name: tensor.shape for tensor in prepared.outputs},
+            ),
             proofs=self._proofs(job, compiled),
         )
 
-    def _step(self, model: type[Result], key: dict[str, Any], do: Callable[[Path], Result]) -> Result:
+    def _step(
+        self, kind: str, model: type[Result], key: dict[str, Any], do: Callable[[Path], Result]
+    ) -> Result:
         """Recall a step whose blobs are all here, or do it in a scratch folder."""
-        kind = model.__name__.strip("_").removesuffix("Step").lower()
         name = key_of({"inputs": key, "tools": self._tools, "hexpack": codeprint()})
         known = self._store.recall_as(model, kind, name)
         if known is not None and all(self._store.proved(blob) for blob in _blobs(known)):
@@ -101,11 +112,17 @@ class Compilation:
         self._store.record(kind, name, result.model_dump(mode="json"))
         return result
 
+    @staticmethod
+    def _still_the_same(*inputs: Fetched) -> None:
+        """The worker read these by name; nobody may have written to them since they were hashed."""
+        for one in inputs:
+            check_unchanged(one)
+
     def _prepared(self, target: TargetPlan) -> Prepared:
         shapes, precision = target.model.inputs, target.precision
         quantizes = precision.startswith("w")
         key = {
-            "model": self._inputs.model.blob.sha256,
+            "model": self._inputs.model_digests(),
             "shapes": {name: spec.model_dump(mode="json") for name, spec in (shapes or {}).items()},
             "precision": precision,
             "calibration": [c.blob.sha256 for c in self._inputs.calibration] if quantizes else [],
@@ -120,6 +137,7 @@ class Compilation:
                 calibration=[sample.path for sample in self._inputs.calibration],
                 work=work,
             )
+            self._still_the_same(self._inputs.model, *self._inputs.weights, *self._inputs.calibration)
             return _PreparedStep(
                 model=self._store.add_file(made.model),
                 reference=self._store.add_file(made.reference),
@@ -128,7 +146,7 @@ class Compilation:
                 outputs=made.outputs,
             )
 
-        step = self._step(_PreparedStep, key, do)
+        step = self._step("prepare", _PreparedStep, key, do)
         return Prepared(
             model=self._store.path(step.model.sha256),
             reference=self._store.path(step.reference.sha256),
@@ -157,7 +175,7 @@ class Compilation:
                 seconds=round(made.seconds, 3),
             )
 
-        return self._step(_CompiledStep, key, do)
+        return self._step("compile", _CompiledStep, key, do)
 
     def _proofs(self, job: CompileJob, step: _CompiledStep) -> tuple[Proof, ...]:
         samples = self._inputs.reference
@@ -177,9 +195,11 @@ class Compilation:
             compiled = Compiled(
                 job=job, context=context, wrapper=wrapper, asked=step.asked, seconds=step.seconds
             )
-            return _ProvedStep(outputs=compilers.prove(compiled, [sample.path for sample in samples], work))
+            outputs = compilers.prove(compiled, [sample.path for sample in samples], work)
+            self._still_the_same(*samples)
+            return _ProvedStep(outputs=outputs)
 
-        outputs = self._step(_ProvedStep, key, do).outputs
+        outputs = self._step("prove", _ProvedStep, key, do).outputs
         return tuple(Proof(soc=job.soc.id, **output.model_dump()) for output in outputs)
 
 

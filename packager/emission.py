@@ -6,6 +6,7 @@ import contextlib
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from packager.model import Frozen
 from packager.plan_model import PackagePlan, TargetPlan
 
 _STAGING = ".hexpack-"
+_ABANDONED_AFTER = 24 * 3600  # seconds
 
 
 class Written(Frozen):
@@ -84,13 +86,14 @@ def _sweep(out: Path) -> None:
     """Remove what a killed run of a process that no longer lives has left."""
     for left in out.glob(f"{_STAGING}*"):
         owner = left.name.removeprefix(_STAGING).partition("-")[0]
-        if owner.isdigit() and not _alive(int(owner)):
+        if owner.isdigit() and not _alive(int(owner), left):
             shutil.rmtree(left, ignore_errors=True)
 
 
-def _alive(process: int) -> bool:
-    if os.name == "nt":
-        return False  # an open file cannot be deleted there, so a living owner keeps its folder
+def _alive(process: int, folder: Path) -> bool:
+    """Whether the owner of a staging folder may still be at work."""
+    if os.name == "nt":  # there, asking a process with signal 0 ends it
+        return time.time() - folder.stat().st_mtime < _ABANDONED_AFTER
     try:
         os.kill(process, 0)
     except ProcessLookupError:
@@ -114,10 +117,15 @@ def _verify_closure(path: Path, bundle: Bundle) -> None:
         ):
             return
     prefix = prefixes[0] if prefixes else ""
-    missing = [file.path for file in bundle.files if prefix + file.path not in members]
+    sizes = {file.path: getattr(members.get(prefix + file.path), "size", None) for file in bundle.files}
+    wrong = [
+        f"{file.path}: found {sizes[file.path]} bytes, wanted {file.blob.size}"
+        for file in bundle.files
+        if sizes[file.path] != file.blob.size
+    ]
     raise VerificationFailed(
         f"{path.name} does not hold what was staged for it",
-        evidence=tuple(f"missing or of another size: {name}" for name in missing[:8]),
+        evidence=wrong[:8],
         fix="report this: the package was not published",
     )
 

@@ -1,25 +1,63 @@
-"""Facts as a table for people. The same facts as JSON need no code: they are models."""
+"""Facts as a table for people, and the JSON document that `inspect --json` prints, with its schema."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, Literal, NamedTuple
 
-from packager.errors import InputUnavailable, nearest
-from packager.facts.types import ArchiveFacts, CatalogueFacts, ContextFacts, Facts, OnnxFacts
+from packager.errors import InputUnavailable, UnreadableFile, nearest
+from packager.facts.archive import read_archive
+from packager.facts.identify import examine
+from packager.facts.oci import folder_blobs
+from packager.facts.tree import INSIDE, Found, examine_tree
+from packager.facts.types import (
+    ArchiveFacts,
+    CatalogueFacts,
+    ContextFacts,
+    DamagedFacts,
+    ElfFacts,
+    Facts,
+    OnnxFacts,
+    OtherFacts,
+    PeFacts,
+)
+from packager.model import Frozen
 from packager.report import console, human_size, show, table
 
-_MOST_MEMBERS = 200
+SCHEMA_VERSION: Final = 1
+_MOST_MEMBERS = 200  # of those that nobody asks about; libraries and models are always shown
+
+
+class Inspected(NamedTuple):
+    """A file that was named, or found in a folder that was named; `members` is empty but for an archive."""
+
+    path: Path
+    facts: Facts
+    members: tuple[Found, ...]
+
+
+class Document(Frozen):
+    """What `inspect --json` prints.
+
+    `files` has the facts of each file by its path, and of each file in an archive by the archive's path,
+    `!/` and the member's name. Sizes are in bytes; links are among the members of their archive.
+    """
+
+    schema_version: Literal[1] = SCHEMA_VERSION
+    files: dict[str, Facts]
 
 
 def files_below(paths: Iterable[Path]) -> list[Path]:
-    """The files named, and for folders all files below, sorted. Raises InputUnavailable."""
+    """The files named, and for folders all files below, sorted; a folder that is an OCI layout stays whole.
+
+    Raises InputUnavailable.
+    """
     files: list[Path] = []
     for path in paths:
-        if path.is_dir():
+        if path.is_dir() and not folder_blobs(path):
             files += sorted(child for child in path.rglob("*") if child.is_file() and not child.is_symlink())
-        elif path.is_file():
+        elif path.is_dir() or path.is_file():
             files.append(path)
         else:
             here = [p.name for p in path.parent.iterdir()] if path.parent.is_dir() else []
@@ -30,27 +68,113 @@ def files_below(paths: Iterable[Path]) -> list[Path]:
     return files
 
 
-def print_facts(path: Path, facts: Facts) -> None:
-    """Print what a file says about itself."""
+def inspected(path: Path) -> Inspected:
+    """A file's facts, and those of its members when it is an archive. Raises InputUnavailable."""
+    try:
+        facts = read_archive(path) if path.is_dir() else examine(path)
+        members = tuple(examine_tree(path, str(path))) if isinstance(facts, ArchiveFacts) else ()
+    except UnreadableFile as error:
+        return Inspected(path, DamagedFacts(offset=error.offset, reason=error.reason), ())
+    return Inspected(path, facts, members)
+
+
+def document(files: Iterable[Inspected]) -> dict[str, Any]:
+    """The JSON document for these files; `schema()` describes it."""
+    facts: dict[str, Facts] = {}
+    for file in files:
+        facts[str(file.path)] = file.facts
+        facts |= {member.name: member.facts for member in file.members if member.facts is not None}
+    return Document(files=facts).model_dump(mode="json")
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema of the document, as it is kept in `manifests/inspect.schema.json`."""
+    made = Document.model_json_schema(mode="serialization")
+    for model in (made, *made["$defs"].values()):
+        model["required"] = list(model["properties"])  # what has a default is written all the same
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": f"urn:hexpack:inspect:{SCHEMA_VERSION}",
+        **made,
+    }
+
+
+def print_inspected(file: Inspected) -> None:
+    """Print what a file says about itself, and in one line each what is inside it."""
     out = console()
-    out.print(f"{path}  {facts.kind}, {human_size(path.stat().st_size)}", markup=False)
+    size = sum(m.about.size for m in file.members) if file.path.is_dir() else file.path.stat().st_size
+    out.print(f"{file.path}  {file.facts.kind}, {human_size(size)}", markup=False)
     rows = table("fact", "value")
     rows.show_header = False
-    for name, value in _rows(facts):
+    for name, value in _rows(file.facts):
         rows.add_row(f"  {name}", value)
     show(rows)
+    if file.members:
+        _print_members(file)
     print()
 
 
-def _rows(facts: Facts) -> Iterator[tuple[str, str]]:
-    structured = {
-        ContextFacts: ("graphs",),
-        CatalogueFacts: ("members",),
-        OnnxFacts: ("inputs", "outputs", "operators"),
-        ArchiveFacts: ("members",),
-    }.get(type(facts), ())
+def _print_members(file: Inspected) -> None:
+    rows = table("size", "member", "facts", right=("size",))
+    left_out = 0
+    for member in file.members:
+        plain = member.facts is None or isinstance(member.facts, OtherFacts)
+        if plain and len(rows.rows) >= _MOST_MEMBERS:
+            left_out += 1
+            continue
+        name = member.name.removeprefix(f"{file.path}{INSIDE}")
+        rows.add_row(
+            human_size(member.about.size),
+            f"{name} -> {member.about.link}" if member.about.link else name,
+            summary(member.facts) if member.facts is not None else "",
+        )
+    show(rows)
+    if left_out:
+        print(f"… {left_out} more (--json lists all)")
+
+
+_HEADLINES: dict[type[Any], tuple[str, ...]] = {
+    ElfFacts: ("machine", "abi", "hexagon_arch", "soname", "qairt_build", "android_api"),
+    PeFacts: ("machine", "qairt_build", "signer"),
+    CatalogueFacts: ("signer", "systems"),
+    ContextFacts: ("soc_model", "hexagon_arch", "qairt_build"),
+    OnnxFacts: ("producer", "opset", "quantized"),
+    ArchiveFacts: ("format",),
+    DamagedFacts: ("reason",),
+}
+
+
+def summary(facts: Facts) -> str:
+    """The facts that tell one file from another, in one line; nothing for a file of no known format."""
+    if isinstance(facts, OtherFacts):
+        return ""
+    # A kind without headlines of its own shows what it has first.
+    names = _HEADLINES.get(type(facts)) or tuple(name for name, _ in _scalars(facts))[:3]
+    words = [f"{name} {value}" for name, value in _scalars(facts) if name in names]
+    if isinstance(facts, ContextFacts):
+        words.append(f"{len(facts.graphs)} graphs")
+    elif isinstance(facts, CatalogueFacts | ArchiveFacts):
+        words.append(f"{len(facts.members)} members")
+    return f"{facts.kind}: {', '.join(words)}"
+
+
+def _scalars(facts: Facts) -> Iterator[tuple[str, str]]:
     for name, value in facts:
-        if name == "kind" or name in structured or value in (None, (), ""):
+        if name != "kind" and value not in (None, "") and isinstance(value, str | int | float):
+            yield name, _plain(name, value)
+
+
+_STRUCTURED: dict[type[Any], tuple[str, ...]] = {
+    ContextFacts: ("graphs",),
+    CatalogueFacts: ("members",),
+    OnnxFacts: ("inputs", "outputs", "operators"),
+    ArchiveFacts: ("members",),
+}
+
+
+def _rows(facts: Facts) -> Iterator[tuple[str, str]]:
+    for name, value in facts:
+        if name == "kind" or name in _STRUCTURED.get(type(facts), ()) or value in (None, (), ""):
             continue
         yield name, _plain(name, value)
     if isinstance(facts, ContextFacts):
@@ -64,11 +188,7 @@ def _rows(facts: Facts) -> Iterator[tuple[str, str]]:
         common = sorted(facts.operators.items(), key=lambda item: (-item[1], item[0]))
         yield "operators", ", ".join(f"{op} {count}" for op, count in common)
     elif isinstance(facts, ArchiveFacts):
-        for entry in facts.members[:_MOST_MEMBERS]:
-            link = f" -> {entry.link}" if entry.link else ""
-            yield human_size(entry.size), entry.name + link
-        if len(facts.members) > _MOST_MEMBERS:
-            yield "", f"… {len(facts.members) - _MOST_MEMBERS} more (--json lists all)"
+        yield "members", str(len(facts.members))
 
 
 def _context_rows(facts: ContextFacts) -> Iterator[tuple[str, str]]:
@@ -93,6 +213,8 @@ def _tensor(tensor: Any) -> str:
 def _plain(name: str, value: Any) -> str:
     if name == "flags" or (name == "max_page_alignment" and value):
         return f"0x{value:x}"
+    if name == "build_paths":
+        return "\n".join(value)
     if isinstance(value, tuple):
         return " ".join(str(item) for item in value)
     return str(value)

@@ -73,7 +73,7 @@ class PathSource(Frozen):
     )
     sha256: Digest | None = Field(
         default=None,
-        description="SHA-256 of the file, 64 lower-case hex digits; without it the lock pins it on first use",
+        description="SHA-256 of the file, 64 lower-case hex digits; `--locked` needs none to refuse another",
     )
 
 

@@ -6,6 +6,7 @@ Each stage is one call and hands a frozen value to the next. Data moves forward 
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from packager import __version__
 from packager.bundle import Bundle
-from packager.codeprint import codeprint
+from packager.codeprint import codeprint, surroundings
 from packager.emission import Written, emission, unchanged
 from packager.errors import ManifestError, VerificationFailed
 from packager.lock import Entry, Lock
@@ -129,13 +130,13 @@ def run(document: Document, options: Options, store: Store, tell: Tell) -> Repor
     _respect_lock(acquisition, options)
     found = [*early, *(finding for outcome in done for finding in outcome.findings)]
     verdict = allowed(found, plan.allow, report_unused=options.target is None)
+    if not options.locked:
+        acquisition.locked(complete=options.target is None).write(lock_file)
     if options.write and not any(finding.refuses for finding in verdict):
         done = _emit(done, options, tell)
         for outcome in done:
             remembered = _Remembered(report=outcome.report, findings=outcome.findings, inputs=outcome.inputs)
             store.record("target", keys[outcome.plan.label], remembered.model_dump(mode="json"))
-    if not options.locked:
-        acquisition.locked(complete=options.target is None).write(lock_file)
     return _report(document, plan, verdict, done)
 
 
@@ -172,7 +173,7 @@ def _key(plan: TargetPlan, inputs: Inputs, acquisition: Acquisition, options: Op
             "plan": plan.model_dump(mode="json"),
             "inputs": inputs.digests(),
             "libraries": {name: fetched.blob.sha256 for name, fetched in libraries.items()},
-            "tools": toolchain(),
+            "tools": toolchain() | surroundings(),
             "hexpack": codeprint(),
             "epoch": options.epoch,
         }
@@ -206,7 +207,9 @@ def _stage(
             tell(f"judging {plan.label}")
             bundle, examined = Staging(store, plan).stage(libraries, contexts, runner)
             proofs = tuple(proof for context in contexts for proof in context.proofs)
-            findings = judge(Case(plan=plan, files=examined, proofs=proofs), Stage.FILES)
+            asked = tuple(context.asked for context in contexts)
+            case = Case(plan=plan, files=examined, proofs=proofs, asked=asked)
+            findings = judge(case, Stage.FILES)
             yield Outcome(
                 plan=plan,
                 report=_target_report(plan, contexts, proofs),
@@ -223,17 +226,18 @@ def _runners(
     """Builds of the native runner by ABI. The first for a system also builds its C library: minutes."""
     from packager.runner import build
 
-    abis = {plan.abi.id: plan.abi for plan in plans}
-    with ThreadPoolExecutor(max_workers=1, thread_name_prefix="runner") as pool:
-        futures = {}
-        for abi in abis.values():
+    stop = threading.Event()
+    pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="runner")
+    futures = {}
+    try:
+        for abi in {plan.abi.id: plan.abi for plan in plans}.values():
             tell(f"building hexrun for {abi.id}")
-            futures[abi.id] = pool.submit(build, abi, store)
-        try:
-            yield futures
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+            futures[abi.id] = pool.submit(build, abi, store, stop)
+        yield futures
+    finally:
+        # After an error nobody waits minutes for a build whose result is of no use.
+        stop.set()
+        pool.shutdown(cancel_futures=True)
 
 
 def _target_report(

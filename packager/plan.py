@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from packager import catalog
+from packager.compilers.preparation import QUANTIZED
 from packager.errors import ManifestError, nearest
 from packager.manifest_model import Manifest, Settings, Target
 from packager.naming import package_stem
@@ -41,10 +42,13 @@ def make_plan(document: Document) -> Plan:
         if (plan := _target(manifest, target, index, problems)) is not None
     ]
     _refuse_clashes(targets, problems)
-    labels = {target.label for target in targets}
+    labels = [_label(target) for target in manifest.targets]
+    known_rules = [row["id"] for row in catalog.table("rules")["rule"]]
     for index, entry in enumerate(manifest.allow):
-        if entry.target is not None and targets and entry.target not in labels:
-            problems.unknown(("allow", index, "target"), "target", entry.target, sorted(labels))
+        if entry.target is not None and entry.target not in labels:
+            problems.unknown(("allow", index, "target"), "target", entry.target, labels)
+        if entry.rule not in known_rules:
+            problems.unknown(("allow", index, "rule"), "rule", entry.rule, known_rules)
     if problems.blocks:
         raise document.error(problems.blocks)
     return Plan(package=manifest.package, targets=tuple(targets), allow=manifest.allow)
@@ -64,6 +68,12 @@ def _target(manifest: Manifest, target: Target, index: int, problems: _Problems)
         problems.unknown((*at, "abi"), f"ABI of {system.name}", target.abi, here)
         return None
     _refuse_later(target, at, problems)
+    if target.precision in QUANTIZED and manifest.model.calibration is None:
+        problems.add(
+            (*at, "precision"),
+            f'precision "{target.precision}" needs calibration data, and [model] names none',
+            'add calibration = { path = "calibration/*.npy" } to [model], some dozen real inputs',
+        )
     packages = _packages(manifest, target, abi, at, problems)
     archs = sorted({soc.hexagon for soc in socs if soc.hexagon})
     runtime_set = _runtime_set(manifest, target, abi, archs, at, problems)
@@ -71,7 +81,7 @@ def _target(manifest: Manifest, target: Target, index: int, problems: _Problems)
         return None
     settings = target.model_dump(include=set(Settings.model_fields))
     return TargetPlan(
-        label=target.name or "-".join(target.soc),
+        label=_label(target),
         name=target.name,
         package=manifest.package,
         system=system.id,
@@ -85,6 +95,11 @@ def _target(manifest: Manifest, target: Target, index: int, problems: _Problems)
     )
 
 
+def _label(target: Target) -> str:
+    """How reports call a target: its name, or its SoCs as the manifest writes them."""
+    return target.name or "-".join(target.soc)
+
+
 def _refuse_later(target: Target, at: tuple[str | int, ...], problems: _Problems) -> None:
     """Words that the manifest knows and this version cannot carry out must not pass silently."""
     asked: list[tuple[str, str, tuple[str | int, ...]]] = [("runtime", target.runtime, (*at, "runtime"))]
@@ -96,6 +111,12 @@ def _refuse_later(target: Target, at: tuple[str | int, ...], problems: _Problems
             problems.add(
                 location, f'{kind} "{word}" is not built by this version yet', f"it builds {', '.join(ready)}"
             )
+    if target.hvx_threads:
+        problems.add(
+            (*at, "hvx_threads"),
+            f"hvx_threads = {target.hvx_threads} cannot be compiled in by this version",
+            "leave it out: the backend chooses by itself",
+        )
 
 
 def _socs(target: Target, at: tuple[str | int, ...], problems: _Problems) -> tuple[catalog.Soc, ...]:

@@ -10,6 +10,8 @@ import importlib.metadata
 import os
 import subprocess
 import sys
+import tempfile
+import threading
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -17,11 +19,13 @@ from typing import Any
 from packager import __version__, resources
 from packager.catalog import Abi, table
 from packager.errors import InputUnavailable, ToolFailed
-from packager.files import Blob, scratch, write_text
+from packager.files import Blob, write_text
 from packager.model import Frozen
 from packager.store import Store, key_of
 
 GENERATED = "tables.c"
+_KEPT_VARIABLES = ("PATH", "HOME", "TMPDIR", "TMP", "TEMP", "SYSTEMROOT", "LOCALAPPDATA")
+_GLANCE_SECONDS = 0.05
 
 
 class RunnerBuild(Frozen):
@@ -43,14 +47,14 @@ class Toolchain(Frozen):
     source: str
 
 
-def build(abi: Abi, store: Store) -> RunnerBuild:
+def build(abi: Abi, store: Store, stop: threading.Event | None = None) -> RunnerBuild:
     """The runner for `abi`, compiled once and then taken from the store.
 
     The first build for an operating system also builds its C library: seconds for Linux, minutes for
     Windows; zig's cache in the store keeps it.
 
-    Raises ToolFailed with the compiler's output, and InputUnavailable where there is no compiler or hexpack
-    has no toolchain for the system.
+    When `stop` is set, a compilation that runs is ended. Raises ToolFailed with the compiler's output, and
+    InputUnavailable where there is no compiler or hexpack has no toolchain for the system.
     """
     chain = _toolchain(abi)
     sources = _sources(chain)
@@ -68,10 +72,17 @@ def build(abi: Abi, store: Store) -> RunnerBuild:
         known = store.recall_as(RunnerBuild, "runner", key)
         if known and store.intact(known.blob):
             return known
-        with scratch(store.scratch) as folder:
+        with store.work() as folder:
             for name, text in sources.items():
                 write_text(folder / name, text)
-            _compile(folder, abi, [*flags, f"-ffile-prefix-map={folder}=."], chain, store)
+            _compile(
+                folder,
+                abi,
+                [*flags, f"-ffile-prefix-map={folder}=."],
+                chain,
+                store,
+                stop or threading.Event(),
+            )
             blob = store.add_file(folder / chain.executable)
         result = RunnerBuild(blob=blob, file_name=chain.executable, compiler=compiler)
         store.record("runner", key, result.model_dump(mode="json"))
@@ -135,27 +146,31 @@ def _sources(chain: Toolchain) -> dict[str, str]:
     return dict(sorted({**texts, GENERATED: generated_tables()}.items()))
 
 
-def _compile(folder: Path, abi: Abi, flags: list[str], chain: Toolchain, store: Store) -> None:
+def _compile(
+    folder: Path, abi: Abi, flags: list[str], chain: Toolchain, store: Store, stop: threading.Event
+) -> None:
     units = sorted(path.name for path in folder.glob("*.c"))
     target = ["-target", str(abi.zig), "-o", chain.executable]
     command = [sys.executable, "-m", "ziglang", "cc", *target, *flags, *units, *chain.libraries]
     cache = str((store.root / "zig").absolute())
-    environment = {**os.environ, "ZIG_GLOBAL_CACHE_DIR": cache, "ZIG_LOCAL_CACHE_DIR": cache}
-    done = subprocess.run(
-        command,
-        cwd=folder,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        errors="replace",
-        check=False,
-    )
-    if done.returncode != 0 or not (folder / chain.executable).is_file():
+    # Not all of it: clang takes further include and library folders from variables such as CPATH.
+    kept = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
+    environment = kept | {"ZIG_GLOBAL_CACHE_DIR": cache, "ZIG_LOCAL_CACHE_DIR": cache}
+    with (
+        tempfile.TemporaryFile() as said,
+        subprocess.Popen(
+            command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=said, stderr=said
+        ) as compiler,
+    ):
+        while compiler.poll() is None:
+            if stop.wait(_GLANCE_SECONDS):
+                compiler.kill()
+        said.seek(0)
+        output = said.read().decode(errors="replace")
+    if compiler.returncode != 0 or not (folder / chain.executable).is_file():
         raise ToolFailed(
             f"the runner does not compile for {abi.id}",
-            evidence=(f"exit code {done.returncode} of {' '.join(command[3:])}", done.stderr[-4000:]),
+            evidence=(f"exit code {compiler.returncode} of {' '.join(command[3:])}", output[-4000:]),
             fix="this is a fault of hexpack or of the installed ziglang; report it with these lines",
         )
 

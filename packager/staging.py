@@ -8,10 +8,10 @@ from pydantic import TypeAdapter
 
 from packager import layouts
 from packager.bundle import Bundle, BundleFile
-from packager.codeprint import codeprint
+from packager.codeprint import codeprint, surroundings
 from packager.contexts import ContextAsset
 from packager.facts.identify import examine
-from packager.facts.types import ContextFacts, ElfFacts, Facts
+from packager.facts.types import ContextFacts, DamagedFacts, ElfFacts, Facts
 from packager.layouts import debian, documents
 from packager.plan_model import TargetPlan
 from packager.rules.core import Examined
@@ -115,11 +115,13 @@ class Staging:
 
     def _facts(self, file: BundleFile) -> Facts:
         """What the bytes say, remembered by their digest."""
-        key = key_of({"blob": file.blob.sha256, "hexpack": codeprint()})
+        key = key_of({"blob": file.blob.sha256, "hexpack": codeprint(), "tools": surroundings()})
         known = self._store.recall("facts", key)
         if known is not None:
             return _FACTS.validate_python(known)
         facts = examine(file.local)
+        if isinstance(facts, DamagedFacts):
+            return facts  # a reader that ran out of time or memory must get another chance
         self._store.record("facts", key, _FACTS.dump_python(facts, mode="json"))
         return facts
 

@@ -9,7 +9,7 @@ from invoke.context import Context
 from invoke.exceptions import Exit
 
 from packager.commands.support import command, print_json
-from packager.errors import ManifestError
+from packager.errors import ManifestError, RuleRefused
 
 _MANIFEST = {
     "manifest": "the manifest (default: app.toml here)",
@@ -23,6 +23,9 @@ _RUN = {
 }
 
 
+_LAST_EPOCH = 0xFFFFFFFF  # the year 2106: what the formats' time fields can hold
+
+
 def _epoch() -> int:
     """Seconds since 1970 for all times inside packages: SOURCE_DATE_EPOCH, or the table's constant."""
     import os
@@ -33,9 +36,10 @@ def _epoch() -> int:
     given = os.environ.get("SOURCE_DATE_EPOCH")
     if given is None:
         return int(tomllib.loads(text("manifests", "defaults.toml"))["build"]["epoch"])
-    if not given.isdigit():
+    if not (given.isascii() and given.isdigit() and int(given) <= _LAST_EPOCH):
         raise ManifestError(
-            f'SOURCE_DATE_EPOCH is "{given}", which is not a number of seconds', fix="unset or mend it"
+            f'SOURCE_DATE_EPOCH is "{given}", which is no number of seconds up to {_LAST_EPOCH}',
+            fix="unset or mend it",
         )
     return int(given)
 
@@ -54,7 +58,7 @@ def _run(manifest: str, *, write: bool, as_json: bool, **options: Any) -> None:
     else:
         print_report(report)
     if report.refused:
-        raise Exit(code=1)
+        raise Exit(code=RuleRefused.exit_code)
 
 
 @command(help=_MANIFEST | _RUN)
@@ -104,7 +108,7 @@ def plan(_: Context, manifest: str = "app.toml", target: str | None = None, json
     else:
         print_plan(resolved, findings)
     if any(finding.refuses for finding in findings):
-        raise Exit(code=1)
+        raise Exit(code=RuleRefused.exit_code)
 
 
 @command(

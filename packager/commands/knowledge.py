@@ -12,17 +12,15 @@ from packager.errors import ManifestError, nearest
 
 @command(klass=FilesTask, help={"json": "print one JSON document on stdout"})
 def inspect(_: Context, words: tuple[str, ...], json: bool = False) -> None:
-    """The facts of any library, context binary, catalogue, model or package: inspect FILE…"""
-    from packager.facts.identify import examine
-    from packager.inspection import files_below, print_facts
+    """The facts of any library, context, catalogue, model or package, with what is inside: inspect FILE…"""
+    from packager.inspection import document, files_below, inspected, print_inspected
 
     paths = files_below(Path(word) for word in words)
     if json:
-        facts = {str(path): examine(path).model_dump(mode="json") for path in paths}
-        print_json({"schema_version": 1, "files": facts})
+        print_json(document(inspected(path) for path in paths))
         return
     for path in paths:
-        print_facts(path, examine(path))
+        print_inspected(inspected(path))
 
 
 @command(klass=WordsTask, help={"json": "print one JSON document on stdout"})

@@ -2,12 +2,41 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
+
+from invoke.exceptions import Exit, ParseError
 from invoke.program import Program
 
 from packager import __version__
 from packager.commands import collection
+from packager.errors import ManifestError
+
+
+class HexpackProgram(Program):
+    """invoke's program with the exit code of a usage error; plain `invoke` answers those with 1."""
+
+    def parse_core(self, argv: list[str] | None) -> None:
+        """Parse what stands before the command."""
+        with _usage():
+            super().parse_core(argv)
+
+    def parse_tasks(self) -> None:
+        """Parse the command and its arguments."""
+        with _usage():
+            super().parse_tasks()
+
+
+@contextlib.contextmanager
+def _usage() -> Iterator[None]:
+    """Turns a parse error into a message and the exit code of a usage error."""
+    try:
+        yield
+    except ParseError as problem:
+        fix = "`hexpack --list` shows the commands, `hexpack --help COMMAND` one of them"
+        raise Exit(f"error: {problem}\n  fix: {fix}", code=ManifestError.exit_code) from None
 
 
 def main() -> None:
     """Run `hexpack`."""
-    Program(name="hexpack", binary="hexpack", version=__version__, namespace=collection()).run()
+    HexpackProgram(name="hexpack", binary="hexpack", version=__version__, namespace=collection()).run()

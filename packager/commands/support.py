@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import math
 import os
 import re
 import sys
@@ -67,7 +68,16 @@ def _guarded(body: Callable[..., None]) -> Callable[..., None]:
 
 def print_json(document: Any) -> None:
     """Exactly one JSON document on stdout."""
-    print(json.dumps(document, indent=2, ensure_ascii=False))
+    print(json.dumps(_speakable(document), indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def _speakable(value: Any) -> Any:
+    """JSON has no word for NaN and infinities (the cosine of a broken model): null."""
+    if isinstance(value, dict):
+        return {key: _speakable(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_speakable(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 class WordsTask(Task[Any]):

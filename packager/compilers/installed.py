@@ -26,6 +26,5 @@ def need(package: str, *, doing: str) -> None:
         raise ToolFailed(
             f"{doing} needs {package}, which is not installed",
             evidence=("there are packages of it for Linux (x86-64 with the simulator, aarch64) and Windows",),
-            fix=f"run this on Linux x86-64 or Windows (`pip install {package}`), or name an already compiled "
-            "context binary as the model's source",
+            fix=f"run this on Linux x86-64, or on Windows (`pip install {package}`)",
         )

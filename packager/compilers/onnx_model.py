@@ -100,7 +100,7 @@ def _refuse_strange_operators(path: Path, model: ModelProto) -> None:
     if compiled:
         raise InputUnavailable(
             f"model {path} is already compiled: it only points to a context binary",
-            fix="name the model it was compiled from, or the context binary itself, as the model's source",
+            fix="name the model it was compiled from as the model's source",
         )
     own = {(function.domain, function.name) for function in model.functions}
     strange = [

@@ -27,7 +27,7 @@ def compile_context(job: CompileJob, work: Path) -> Compiled:
         raise ToolFailed(
             f"hvx_threads = {job.hvx_threads} cannot be compiled in",
             evidence=("onnxruntime's QNN execution provider has no such setting for the compiler",),
-            fix="set hvx_threads = 0, or compile with the QAIRT SDK and name its context binary as source",
+            fix="set hvx_threads = 0, which leaves the choice to the backend",
         )
     asked = _options(job)
     doing = f"compiling for {job.soc.id} ({job.soc.title})"

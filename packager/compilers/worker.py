@@ -78,7 +78,7 @@ def died(returncode: int, doing: str, said: str) -> HexpackError | RuntimeError:
         return ToolFailed(
             f"{doing} was killed by the operating system (signal 9)",
             evidence=("this is what happens when memory runs out",),
-            fix="give the machine or the container more memory, or run fewer jobs at once (`--jobs 1`)",
+            fix="give the machine or the container more memory, or take a smaller input shape",
         )
     if returncode < 0 or returncode >= _ACCESS_VIOLATION:
         name = _signal_name(-returncode) if returncode < 0 else f"0x{returncode:08X}"

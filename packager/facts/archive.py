@@ -1,4 +1,5 @@
-"""Lists what is inside archives: the zip family, deb, and tar with any compression. Extracts nothing.
+"""Reads what is inside archives: the zip family, deb and ipk, tar with any compression, images in an OCI
+layout, and plain folders. Extracts nothing by itself.
 
 Archives come from strangers, so every count and length has a limit, and a name or link that would leave
 the folder it is unpacked to makes the whole archive unreadable.
@@ -6,20 +7,23 @@ the folder it is unpacked to makes the whole archive unreadable.
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import re
 import stat
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO, NamedTuple, cast
 
-from packager.errors import UnreadableFile
-from packager.facts.listing import MAX_NAME, Listing
-from packager.facts.reading import Slice, must_end_within, opened, piece
-from packager.facts.tar import list_tar, tar_format
-from packager.facts.types import ArchiveFacts
+from packager.errors import InputUnavailable, UnreadableFile
+from packager.facts import oci
+from packager.facts.listing import MAX_MEMBERS, MAX_NAME, Entry, Listing
+from packager.facts.reading import Readable, Slice, must_end_within, opened, piece
+from packager.facts.tar import tar_entries, tar_format
+from packager.facts.types import ArchiveFacts, ArchiveMember
 
 AR_MAGIC = b"!<arch>\n"
 DEB_MARK = "debian-binary"
@@ -30,28 +34,82 @@ _MAX_ZIP_READ = 64 << 20  # the central directory of 100 000 members with names 
 _ZIP_FAMILY = (
     ("wheel", re.compile(r"[^/]+\.dist-info/WHEEL")),
     ("nupkg", re.compile(r"[^/]+\.nuspec")),
+    ("msix", re.compile(r"AppxManifest\.xml|AppxMetadata/AppxBundleManifest\.xml")),
     ("aar", re.compile(r"classes\.jar|R\.txt")),
     ("apk", re.compile(r"AndroidManifest\.xml")),
 )
 
 
-def read_archive(path: Path) -> ArchiveFacts:
-    """Files and links in the order of the archive; folders are left out.
+class Archive(NamedTuple):
+    """What an archive is, and its members in its own order, read as they are asked for."""
 
-    Members of a deb are named as on the installed system, those of its control part `DEBIAN/…`. Raises
-    UnreadableFile (the reason names the member) when the archive is damaged, exceeds a limit or holds a
-    name that leaves its root, InputUnavailable when it cannot be opened.
+    format: str
+    entries: Iterator[Entry]
+
+
+def read_archive(path: Path) -> ArchiveFacts:
+    """Files and links in the order of the archive (of a folder: by name); folders are left out.
+
+    Members of a deb or ipk are named as on the installed system, those of its control part `DEBIAN/…`;
+    those of an OCI image as in the container. Raises UnreadableFile (the reason names the member) when the
+    archive is damaged, exceeds a limit or holds a name that leaves its root, InputUnavailable when it
+    cannot be opened.
     """
+    with opened_archive(path) as archive:
+        return ArchiveFacts(format=archive.format, members=tuple(entry.member for entry in archive.entries))
+
+
+@contextlib.contextmanager
+def opened_archive(path: Path) -> Iterator[Archive]:
+    """An archive to be read once, forwards. Raises as `read_archive`, from the iteration as well."""
+    if path.is_dir():
+        blobs = oci.folder_blobs(path)
+        if blobs:
+            yield Archive(oci.FORMAT, oci.entries(path, blobs))
+        else:
+            yield Archive("folder", _folder_entries(path))
+        return
     with opened(path) as (stream, size):
         magic = stream.read(8)
         stream.seek(0)
         if magic.startswith(b"PK"):
-            return _read_zip(path, stream, size)
-        if magic == AR_MAGIC:
-            return _read_deb(path, stream, size)
-        listing = Listing(path, size)
-        list_tar(stream, listing)
-        return ArchiveFacts(format=tar_format(magic), members=listing.members)
+            yield _zip(path, stream, size)
+        elif magic == AR_MAGIC:
+            yield Archive("deb", _part_entries(path, size, _deb_parts(path, stream, size)))
+        else:
+            yield _tar(path, stream, size, magic)
+
+
+def _tar(path: Path, stream: BinaryIO, size: int, magic: bytes) -> Archive:
+    first = next((entry.member.name for entry in tar_entries(stream, Listing(path, size))), "")
+    stream.seek(0)
+    if first == DEB_MARK:
+        parts = ((e.member.name, e.open()) for e in tar_entries(stream, Listing(path, size)) if e.open)
+        return Archive("ipk", _part_entries(path, size, parts))
+    blobs = oci.tar_blobs(path, stream, size) if oci.may_begin_layout(first) else None
+    stream.seek(0)
+    if blobs:
+        return Archive(oci.FORMAT, oci.entries(path, blobs))
+    return Archive(tar_format(magic), tar_entries(stream, Listing(path, size)))
+
+
+def _folder_entries(root: Path) -> Iterator[Entry]:
+    """Links are told and never followed, so one that leaves the folder does no harm."""
+    paths = (path for path in sorted(root.rglob("*")) if path.is_symlink() or path.is_file())
+    for number, path in enumerate(paths):
+        if number >= MAX_MEMBERS:
+            raise InputUnavailable(
+                f"{root} holds more than {MAX_MEMBERS} files", fix="name a folder further down"
+            )
+        about = path.lstat()
+        link = path.readlink().as_posix() if path.is_symlink() else None
+        member = ArchiveMember(
+            name=path.relative_to(root).as_posix(),
+            size=0 if link else about.st_size,
+            mode=stat.S_IMODE(about.st_mode),
+            link=link,
+        )
+        yield Entry(member) if link else Entry(member, folder_file=path)
 
 
 class _Bounded:
@@ -77,21 +135,30 @@ def zip_names(stream: BinaryIO) -> list[str]:
 ZIP_ERRORS = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, ValueError, RuntimeError)
 
 
-def _read_zip(path: Path, stream: BinaryIO, size: int) -> ArchiveFacts:
-    listing = Listing(path, size)
+def _zip(path: Path, stream: BinaryIO, size: int) -> Archive:
     try:
         archive = zipfile.ZipFile(cast("BinaryIO", _Bounded(stream)))
-        infos = archive.infolist()
-        for info in infos:
-            _add_zip_member(listing, archive, info, size)
     except ZIP_ERRORS as error:
         raise UnreadableFile(path, 0, f"not a whole zip: {error}") from error
-    names = [info.filename for info in infos]
+    names = [info.filename for info in archive.infolist()]
     family = next((kind for kind, mark in _ZIP_FAMILY if any(mark.fullmatch(name) for name in names)), "zip")
-    return ArchiveFacts(format=family, members=listing.members)
+    return Archive(family, _zip_entries(path, archive, size))
 
 
-def _add_zip_member(listing: Listing, archive: zipfile.ZipFile, info: zipfile.ZipInfo, size: int) -> None:
+def _zip_entries(path: Path, archive: zipfile.ZipFile, size: int) -> Iterator[Entry]:
+    listing = Listing(path, size)
+    for info in archive.infolist():
+        try:
+            member = _zip_member(listing, archive, info, size)
+        except ZIP_ERRORS as error:
+            raise UnreadableFile(path, 0, f"not a whole zip: {error}") from error
+        if member is not None:
+            yield Entry(member, None if member.link else functools.partial(_zip_stream, archive, info))
+
+
+def _zip_member(
+    listing: Listing, archive: zipfile.ZipFile, info: zipfile.ZipInfo, size: int
+) -> ArchiveMember | None:
     if info.header_offset + info.compress_size > size:
         listing.refuse(info.filename, "its data would end after the file does", info.header_offset)
     attributes = info.external_attr >> 16
@@ -100,9 +167,8 @@ def _add_zip_member(listing: Listing, archive: zipfile.ZipFile, info: zipfile.Zi
     if unix and stat.S_ISLNK(attributes):
         if info.file_size > MAX_NAME:
             listing.refuse(info.filename, f"a link of {info.file_size} bytes", info.header_offset)
-        with archive.open(info) as target:
-            link = target.read(MAX_NAME).decode("utf-8", "backslashreplace")
-    listing.add(
+        link = _zip_stream(archive, info).read(MAX_NAME).decode("utf-8", "backslashreplace")
+    return listing.checked(
         # orig_filename: zipfile cuts the other one at a NUL
         info.orig_filename,
         0 if link else info.file_size,
@@ -111,6 +177,13 @@ def _add_zip_member(listing: Listing, archive: zipfile.ZipFile, info: zipfile.Zi
         link=link,
         at=info.header_offset,
     )
+
+
+def _zip_stream(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Readable:
+    # zipfile lets the other methods unpack a block of 1 MiB to any size; no package is packed with them.
+    if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise zipfile.BadZipFile(f"{info.filename} is compressed by method {info.compress_type}, not deflate")
+    return archive.open(info)
 
 
 def _ar_members(path: Path, stream: BinaryIO, size: int) -> Iterator[tuple[str, int, int]]:
@@ -129,21 +202,26 @@ def _ar_members(path: Path, stream: BinaryIO, size: int) -> Iterator[tuple[str, 
         offset = end + end % 2
 
 
-def _read_deb(path: Path, stream: BinaryIO, size: int) -> ArchiveFacts:
-    listing = Listing(path, size, root_is_system=True)
+def _deb_parts(path: Path, stream: BinaryIO, size: int) -> Iterator[tuple[str, Readable]]:
     parts = _ar_members(path, stream, size)
     first = next(parts, None)
     if first is None or first[0] != DEB_MARK:
         raise UnreadableFile(path, len(AR_MAGIC), f"an ar archive without {DEB_MARK} first is no deb")
-    held = set()
     for name, start, length in parts:
+        stream.seek(start)
+        yield name, Slice(stream, length)
+
+
+def _part_entries(path: Path, size: int, parts: Iterable[tuple[str, Readable]]) -> Iterator[Entry]:
+    """The members of the two tars that make an installable package."""
+    listing = Listing(path, size, root_is_system=True)
+    held = set()
+    for name, stream in parts:
         part, dot_tar, _ = name.partition(".tar")
         if part in ("control", "data") and dot_tar:
             held.add(part)
             listing.prefix = "DEBIAN/" if part == "control" else ""
-            stream.seek(start)
-            list_tar(Slice(stream, length), listing)
+            yield from tar_entries(stream, listing)
     for part in ("control", "data"):
         if part not in held:
-            raise UnreadableFile(path, size, f"a deb without its {part} part")
-    return ArchiveFacts(format="deb", members=listing.members)
+            raise UnreadableFile(path, size, f"a package without its {part} part")

@@ -7,6 +7,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from typing import Protocol, cast
 
+from packager.facts.reading import Readable
 from packager.files import BLOCK
 
 # A slice of input this small keeps what one call can inflate to below about 130 MB (zstd's densest
@@ -17,12 +18,6 @@ _MAX_WINDOW = 1 << 27  # what the zstd and xz tools themselves accept without be
 _MAGICS = {b"\x1f\x8b": "gz", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zst"}
 
 MAX_READ = 1 << 20  # a longer header than this (tar's pax records) is no header
-
-
-class Readable(Protocol):
-    """Anything that hands out bytes."""
-
-    def read(self, size: int, /) -> bytes: ...
 
 
 class _Unit(Protocol):

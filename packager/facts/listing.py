@@ -1,12 +1,14 @@
-"""The members of one archive as they are found, and the limits they must keep."""
+"""The limits that the members of an archive must keep."""
 
 from __future__ import annotations
 
 import posixpath
+from collections.abc import Callable
 from pathlib import Path
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 from packager.errors import UnreadableFile
+from packager.facts.reading import Readable
 from packager.facts.types import ArchiveMember
 from packager.files import is_plain_relative
 
@@ -17,21 +19,27 @@ MAX_RATIO = 1100  # deflate ends at 1032 : 1, so an honest zip or deb of nothing
 RATIO_FREE = 256 << 20  # below this size a bomb does no harm
 
 
+class Entry(NamedTuple):
+    """A member as it is met. `open` gives its bytes until the next entry is asked for; links have none.
+
+    `at` is their offset in the unpacked tar, `folder_file` the file itself where the archive is a folder.
+    """
+
+    member: ArchiveMember
+    open: Callable[[], Readable] | None = None
+    at: int = 0
+    folder_file: Path | None = None
+
+
 class Listing:
-    """Collects members. `root_is_system` tells that the root is the device's `/`, so that an absolute
-    link stays inside.
+    """Checks members. `root_is_system` tells that the root is the device's `/`, so that an absolute link
+    stays inside; `packed` is the size in bytes of what is unpacked.
     """
 
     def __init__(self, path: Path, packed: int, *, root_is_system: bool = False) -> None:
         self.prefix = ""
         self._path, self._packed, self._root_is_system = path, packed, root_is_system
-        self._members: list[ArchiveMember] = []
         self._total = self._seen = 0
-
-    @property
-    def members(self) -> tuple[ArchiveMember, ...]:
-        """All files and links so far."""
-        return tuple(self._members)
 
     def refuse(self, name: str, why: str, at: int) -> NoReturn:
         """Raise UnreadableFile that names the member (shortened)."""
@@ -44,7 +52,7 @@ class Listing:
         if unpacked > RATIO_FREE and unpacked > MAX_RATIO * self._packed:
             self.refuse(name, f"unpacks to more than {MAX_RATIO} times the size of the archive", at)
 
-    def add(
+    def checked(
         self,
         name: str,
         size: int,
@@ -53,8 +61,8 @@ class Listing:
         folder: bool = False,
         mode: int | None = None,
         link: str | None = None,
-    ) -> None:
-        """Check one member and keep it unless it is a folder. `at` is its offset, for the error."""
+    ) -> ArchiveMember | None:
+        """The member, None for a folder. `at` is its offset, for the error."""
         self._seen += 1
         if self._seen > MAX_MEMBERS:
             self.refuse(name, f"more than {MAX_MEMBERS} members", at)
@@ -69,8 +77,7 @@ class Listing:
             self.refuse(name, f"a size of {size} bytes", at)
         self._total += size
         self.weigh(self._total, name, at)
-        if not folder:
-            self._members.append(ArchiveMember(name=self.prefix + plain, size=size, mode=mode, link=link))
+        return None if folder else ArchiveMember(name=self.prefix + plain, size=size, mode=mode, link=link)
 
     def _stays_inside(self, name: str, target: str) -> bool:
         target = target.replace("\\", "/")

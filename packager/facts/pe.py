@@ -1,29 +1,25 @@
-"""Reads Windows DLLs and executables.
-
-As for ELF, the frame is checked here against the file's size and the content is lief's to read.
-"""
+"""Reads Windows DLLs and executables."""
 
 from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
 
-from packager.errors import UnreadableFile
-from packager.facts.reading import attribute_text, must_end_within, opened, piece
-from packager.facts.strings import qairt_mark, release_of
+from packager.facts.pe_image import PeImage
+from packager.facts.reading import opened
+from packager.facts.signed_data import check_signature
+from packager.facts.strings import marks, release_of
 from packager.facts.types import PeFacts
 
-if TYPE_CHECKING:
-    import lief
-
-_COFF = struct.Struct("<HHIIIHH")
-_SECTION = struct.Struct("<8sIIIIIIHHI")
-_CERTIFICATES = 4  # index of the certificate table among the data directories
-_MAX_OPTIONAL_HEADER = 4096  # 240 with all sixteen directories
+_MACHINES = {
+    0x14C: "I386", 0x1C4: "ARMNT", 0x8664: "AMD64", 0xAA64: "ARM64", 0xA641: "ARM64EC", 0xA64E: "ARM64X",
+}  # fmt: skip
+# What hybrid metadata makes of the number in the header.
+_HYBRIDS = {"AMD64": "ARM64EC", "ARM64": "ARM64X"}
 _BUILD_VERSION = re.compile(r"\d+\.\d+\.\d+\.\d{10,14}(_\d+)?", re.ASCII)
+_VERSION_DEPTH = 4  # VS_VERSIONINFO / StringFileInfo / language / string
 
 
 def read_pe(path: Path) -> PeFacts:
@@ -36,137 +32,102 @@ def read_pe(path: Path) -> PeFacts:
     cannot be opened.
     """
     with opened(path) as (stream, size):
-        machine = _checked_frame(path, stream, size)
-    binary = _parsed(path)
-    file_version, product_version = _versions(binary)
-    mark = qairt_mark(path)
-    build = mark.build
+        image = PeImage(path, stream, size)
+        machine = _MACHINES.get(image.machine, f"0x{image.machine:x}")
+        if image.is_hybrid():
+            machine = _HYBRIDS.get(machine, machine)
+        words = _version_words(image.version_resources())
+        imports, debug_path = tuple(image.imports()), image.debug_path()
+        signer, valid = _signature(image)
+    found = marks(path)
+    build, product_version = found.build, words.get("ProductVersion")
     if build is None and product_version and _BUILD_VERSION.fullmatch(product_version):
         build = f"v{product_version}"
     return PeFacts(
-        machine=_machine_name(binary, machine),
-        file_version=file_version,
+        machine=machine,
+        file_version=words.get("FileVersion"),
         product_version=product_version,
-        imports=tuple(attribute_text(entry, "name") for entry in (*binary.imports, *binary.delay_imports)),
-        signer=_signer(binary),
-        signature_valid=_signature_valid(binary),
+        imports=imports,
+        signer=signer,
+        signature_valid=valid,
         qairt_build=build,
-        qairt_release=release_of(build) if build else mark.release,
+        qairt_release=release_of(build) if build else found.release,
+        debug_path=debug_path,
+        build_paths=found.build_paths,
     )
 
 
-def _checked_frame(path: Path, stream: BinaryIO, size: int) -> int:
-    """The machine number, after every extent of the headers has been found inside the file."""
-    dos = piece(path, stream, 0, 64, "DOS header")
-    if dos[:2] != b"MZ":
-        raise UnreadableFile(path, 0, "no MZ magic")
-    (start,) = struct.unpack_from("<I", dos, 60)
-    must_end_within(path, size, start + 4 + _COFF.size, "the PE header")
-    if piece(path, stream, start, 4, "PE signature") != b"PE\0\0":
-        raise UnreadableFile(path, start, "no PE signature where the DOS header points")
-    header_at = start + 4
-    coff = _COFF.unpack(piece(path, stream, header_at, _COFF.size, "COFF header"))
-    machine, sections, _, _, _, optional_size, _ = coff
-    optional_at = header_at + _COFF.size
-    if optional_size > _MAX_OPTIONAL_HEADER:
-        raise UnreadableFile(path, header_at + 16, f"an optional header of {optional_size} bytes")
-    optional = piece(path, stream, optional_at, optional_size, "optional header")
-    _check_certificates(path, optional, optional_at, size)
-    table = piece(path, stream, optional_at + optional_size, sections * _SECTION.size, "section table")
-    for name, _, _, raw_size, raw_at, *_ in _SECTION.iter_unpack(table):
-        if raw_at:
-            label = name.rstrip(b"\0").decode("ascii", "backslashreplace")
-            must_end_within(path, size, raw_at + raw_size, f"section {label}")
-    return int(machine)
-
-
-def _check_certificates(path: Path, optional: bytes, optional_at: int, size: int) -> None:
-    magic = int.from_bytes(optional[:2], "little")
-    directories = {0x10B: 96, 0x20B: 112}.get(magic)
-    if directories is None or len(optional) < directories:
-        raise UnreadableFile(path, optional_at, f"optional header magic 0x{magic:x} of {len(optional)} bytes")
-    (count,) = struct.unpack_from("<I", optional, directories - 4)
-    entry = directories + 8 * _CERTIFICATES
-    if count > _CERTIFICATES and len(optional) >= entry + 8:
-        # The only directory whose address is a file offset: the certificates are not part of the image.
-        offset, length = struct.unpack_from("<II", optional, entry)
-        if length:
-            must_end_within(path, size, offset + length, "the certificate table")
-
-
-def _parsed(path: Path) -> lief.PE.Binary:
-    import lief
-
-    lief.logging.disable()
-    config = lief.PE.ParserConfig()
-    config.parse_reloc = False
-    config.parse_exports = False
-    config.parse_exceptions = False
-    config.parse_arm64x_binary = False
-    try:
-        binary = lief.PE.parse(str(path), config)
-    except Exception as error:
-        raise UnreadableFile(path, 0, f"the PE parser gave up: {error}") from error
-    if binary is None:
-        raise UnreadableFile(path, 0, "the PE parser cannot make sense of it")
-    return binary
-
-
-def _machine_name(binary: lief.PE.Binary, machine: int) -> str:
-    import lief
-
-    if binary.is_arm64x:
-        return "ARM64X"
-    if binary.is_arm64ec:
-        return "ARM64EC"
-    names = {member.value: str(member.name) for member in lief.PE.Header.MACHINE_TYPES}
-    return names.get(machine, f"0x{machine:x}")
-
-
-def _versions(binary: lief.PE.Binary) -> tuple[str | None, str | None]:
-    """FileVersion and ProductVersion of the first string table that has them."""
+def _version_words(resources: Iterable[bytes]) -> dict[str, str]:
+    """The strings of the first string table that has them, by key."""
     words: dict[str, str] = {}
-    for key, value in _version_strings(binary):
-        words.setdefault(key, value)
-    return words.get("FileVersion"), words.get("ProductVersion")
+    for resource in resources:
+        for key, value in _version_strings(resource, 0, len(resource), _VERSION_DEPTH):
+            words.setdefault(key, value)
+    return words
 
 
-def _version_strings(binary: lief.PE.Binary) -> Iterator[tuple[str, str]]:
-    import lief
+def _version_strings(data: bytes, at: int, end: int, depth: int) -> Iterator[tuple[str, str]]:
+    """Keys and values of all text nodes. A node has a length, a value's length, a type, a key, children."""
+    while at + 6 <= end and depth:
+        length, value_length, kind = struct.unpack_from("<HHH", data, at)
+        key_end = _wide_end(data, at + 6, end)
+        if length < 6 or key_end is None:
+            return
+        node_end = min(at + length, end)
+        value_at = _aligned(key_end + 2)
+        key = _wide(data, at + 6, key_end)
+        if kind == 1 and value_length:
+            value_end = min(value_at + 2 * value_length, node_end)
+            yield key, _wide(data, value_at, value_end).split("\0")[0]
+        else:
+            yield from _version_strings(data, _aligned(value_at + value_length), node_end, depth - 1)
+        at = _aligned(at + length)
 
-    if not binary.has_resources:
-        return
-    manager = binary.resources_manager
-    if isinstance(manager, lief.lief_errors) or not manager.has_version:
-        return
-    for version in manager.version:
-        info = version.string_file_info
-        for strings in info.children if info else ():
-            for entry in strings.entries:
-                yield attribute_text(entry, "key"), attribute_text(entry, "value").rstrip("\0")
+
+def _wide_end(data: bytes, at: int, end: int) -> int | None:
+    return next((i for i in range(at, end - 1, 2) if data[i : i + 2] == b"\0\0"), None)
 
 
-def _signer(binary: lief.PE.Binary) -> str | None:
-    """Common name in the certificate that signed, of the first signature."""
-    from cryptography import x509
+def _wide(data: bytes, at: int, end: int) -> str:
+    return data[at:end].decode("utf-16-le", "backslashreplace")
 
-    certificates = [signer.cert for signature in binary.signatures for signer in signature.signers]
-    if not certificates or certificates[0] is None:
-        return None
+
+def _aligned(offset: int) -> int:
+    return -(-offset // 4) * 4
+
+
+def _signature(image: PeImage) -> tuple[str | None, bool | None]:
+    """The signer of the first signature, and whether all signatures hold; None twice for an unsigned file."""
+    checked = [_checked(image, raw) for raw in image.signatures()]
+    if not checked:
+        return None, None
+    return checked[0][0], all(valid for _, valid in checked)
+
+
+def _checked(image: PeImage, raw: bytes) -> tuple[str | None, bool]:
+    """Signer and validity of one signature."""
+    from cryptography.hazmat.asn1 import decode_der
+    from cryptography.x509 import InvalidVersion
+
+    from packager.facts import catalogue_asn1 as asn1
+
     try:
-        subject = x509.load_der_x509_certificate(bytes(certificates[0].raw)).subject
-        names = subject.get_attributes_for_oid(x509.NameOID.COMMON_NAME)
-    except ValueError:
-        return None
-    return str(names[0].value) if names else None
+        envelope = decode_der(asn1.Envelope, _der(raw))
+        signed = envelope.content
+        if signed.content.kind.dotted_string != asn1.INDIRECT_DATA:
+            return None, False
+        covered = signed.content.content.parse(asn1.IndirectData).digest
+    except (ValueError, InvalidVersion):
+        return None, False
+    signature = check_signature(signed, "image digest")
+    algorithm = asn1.DIGESTS.get(covered.algorithm.kind.dotted_string)
+    whole = algorithm is not None and image.signed_digest(algorithm) == covered.digest
+    return signature.signer, whole and signature.problem is None
 
 
-def _signature_valid(binary: lief.PE.Binary) -> bool | None:
-    import lief
-
-    if not binary.has_signatures:
-        return None
-    checks = lief.PE.Signature.VERIFICATION_CHECKS
-    # A certificate that has run out since says nothing about the bytes, and facts must not age.
-    verdict = binary.verify_signature(checks.SKIP_CERT_TIME)
-    return bool(verdict == lief.PE.Signature.VERIFICATION_FLAGS.OK)
+def _der(raw: bytes) -> bytes:
+    """The outermost DER element, without what fills the table's row behind it."""
+    if len(raw) < 2 or raw[1] < 0x80:
+        return raw
+    head = 2 + (raw[1] & 0x7F)
+    return raw[: head + int.from_bytes(raw[2:head], "big")]

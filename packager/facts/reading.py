@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Protocol
 
 from packager.errors import InputUnavailable, UnreadableFile
+
+MAX_TEXT = 4096  # PATH_MAX; a longer name in a library is no name
 
 
 @contextlib.contextmanager
@@ -32,6 +34,8 @@ def piece(path: Path, stream: BinaryIO, offset: int, size: int, what: str) -> by
 
     `size` must be bounded by the caller.
     """
+    if offset > stream.seek(0, 2):  # beyond what a file system can hold, seeking itself fails
+        raise UnreadableFile(path, 0, f"the {what} would begin at byte {offset}, after the file's end")
     stream.seek(offset)
     data = stream.read(size)
     if len(data) < size:
@@ -47,19 +51,22 @@ def must_end_within(path: Path, file_size: int, end: int, what: str) -> None:
         )
 
 
-def attribute_text(owner: object, name: str) -> str:
-    """A text attribute of an object of lief's, which hands out bytes or fails where it is not Unicode."""
-    try:
-        value = getattr(owner, name)
-    except UnicodeDecodeError as error:
-        return bytes(error.object).decode(error.encoding, "backslashreplace")
-    return value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else str(value)
+def terminated(data: bytes, start: int = 0) -> str:
+    """The text from `start` to the next NUL, the end of the data or MAX_TEXT bytes; not UTF-8 is escaped."""
+    end = data.find(b"\0", start, start + MAX_TEXT)
+    return data[start : end if end >= 0 else start + MAX_TEXT].decode("utf-8", "backslashreplace")
+
+
+class Readable(Protocol):
+    """Anything that hands out bytes."""
+
+    def read(self, size: int, /) -> bytes: ...
 
 
 class Slice:
     """The next `size` bytes of a stream, as a stream."""
 
-    def __init__(self, stream: BinaryIO, size: int) -> None:
+    def __init__(self, stream: Readable, size: int) -> None:
         self._stream, self._left = stream, size
 
     def read(self, size: int, /) -> bytes:

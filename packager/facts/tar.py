@@ -1,12 +1,14 @@
-"""Lists tar archives, plain or compressed, in one pass forwards."""
+"""Reads tar archives, plain or compressed, in one pass forwards."""
 
 from __future__ import annotations
 
 import tarfile
+from collections.abc import Iterator
 from typing import BinaryIO, cast
 
-from packager.facts.inflate import ForwardStream, Readable, compression, inflate_errors, inflated
-from packager.facts.listing import Listing
+from packager.facts.inflate import ForwardStream, compression, inflate_errors, inflated
+from packager.facts.listing import Entry, Listing
+from packager.facts.reading import Readable, Slice
 
 BLOCK = 512
 
@@ -26,8 +28,8 @@ def begins_like_tar(block: bytes) -> bool:
     return True
 
 
-def list_tar(stream: Readable, listing: Listing) -> None:
-    """Add the members of a tar, which may be compressed, to the listing.
+def tar_entries(stream: Readable, listing: Listing) -> Iterator[Entry]:
+    """The members of a tar, which may be compressed, in one pass to the end of the stream.
 
     Raises UnreadableFile through the listing; its offset counts in the unpacked tar.
     """
@@ -48,7 +50,9 @@ def list_tar(stream: Readable, listing: Listing) -> None:
         while (info := archive.next()) is not None:
             kept.clear()  # a hundred thousand of them, each with headers of up to 1 MiB
             name = info.name
-            _add(listing, info)
+            entry = _entry(listing, info, forward)
+            if entry is not None:
+                yield entry
         # tarfile takes a damaged header for the end, but only zeros are.
         if forward.last != bytes(BLOCK):
             listing.refuse(name, "no sound header and no end of archive behind it", forward.tell())
@@ -59,9 +63,18 @@ def list_tar(stream: Readable, listing: Listing) -> None:
         listing.refuse(name, f"the tar is damaged behind it: {error}", forward.tell())
 
 
-def _add(listing: Listing, info: tarfile.TarInfo) -> None:
+def unpacked(stream: Readable, listing: Listing, offset: int, size: int) -> Readable:
+    """Bytes of a tar, which may be compressed, from an offset in the unpacked one."""
+    forward = ForwardStream(inflated(stream), listing.weigh)
+    forward.seek(offset)
+    return Slice(forward, size)
+
+
+def _entry(listing: Listing, info: tarfile.TarInfo, forward: ForwardStream) -> Entry | None:
     if not (info.isfile() or info.isdir() or info.issym() or info.islnk()):
         listing.refuse(info.name, "neither file, folder nor link", info.offset)
+    if info.issparse():
+        listing.refuse(info.name, "a sparse file, which packages do not hold", info.offset)
     link = None
     if info.issym():
         link = info.linkname
@@ -70,7 +83,7 @@ def _add(listing: Listing, info: tarfile.TarInfo) -> None:
         target = info.linkname
         up = "../" * info.name.removeprefix("./").count("/")
         link = target if target.startswith("/") else up + target.removeprefix("./")
-    listing.add(
+    member = listing.checked(
         info.name,
         info.size if info.isfile() else 0,
         folder=info.isdir(),
@@ -78,3 +91,13 @@ def _add(listing: Listing, info: tarfile.TarInfo) -> None:
         link=link,
         at=info.offset,
     )
+    if member is None:
+        return None
+    if link is not None:
+        return Entry(member)
+    return Entry(member, lambda: _data(forward, info), at=info.offset_data)
+
+
+def _data(forward: ForwardStream, info: tarfile.TarInfo) -> Readable:
+    forward.seek(info.offset_data)
+    return Slice(forward, info.size)

@@ -18,7 +18,9 @@ class ElfFacts(Frozen):
 
     `machine` is AARCH64, X86_64, HEXAGON, ARM … or the number in hex; `flags` is the raw e_flags word;
     `hexagon_arch` is 73 for v73 (e_flags & 0x3ff) and None off Hexagon. `qairt_build` is the whole id
-    (`v2.51.0.260929181845`), `qairt_release` the first three numbers, known for more files.
+    (`v2.51.0.260929181845`), `qairt_release` the first three numbers, known for more files. `build_id` is
+    the linker's id of this link in hex, `ndk` reads `r27c (12479018)`, `build_paths` are the first few
+    absolute paths of the machine that built it.
     """
 
     kind: Literal["elf"] = "elf"
@@ -37,11 +39,20 @@ class ElfFacts(Frozen):
     qairt_release: str | None = None
     glibc_needed: str | None = None
     glibcxx_needed: str | None = None
+    cxxabi_needed: str | None = None
     max_page_alignment: int = 0
+    build_id: str | None = None
+    android_api: int | None = None
+    ndk: str | None = None
+    build_paths: tuple[str, ...] = ()
 
 
 class PeFacts(Frozen):
-    """A Windows DLL or executable. `signature_valid` is None for an unsigned file."""
+    """A Windows DLL or executable. `signature_valid` is None for an unsigned file.
+
+    `debug_path` is where the linker put the PDB, `build_paths` the first few absolute paths of the machine
+    that built it.
+    """
 
     kind: Literal["pe"] = "pe"
     machine: str
@@ -52,6 +63,8 @@ class PeFacts(Frozen):
     signature_valid: bool | None = None
     qairt_build: str | None = None
     qairt_release: str | None = None
+    debug_path: str | None = None
+    build_paths: tuple[str, ...] = ()
 
 
 class CatalogueMember(Frozen):

@@ -6,15 +6,16 @@ the others are silent; HEX305 looks only at contexts that HEX302 and HEX303 acce
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from packager.bundle import BundleFile
 from packager.catalog import Soc
 from packager.facts.types import ContextFacts, GraphFacts
-from packager.plan_model import TargetPlan
 from packager.rules.core import Case, Said, Severity, rule
 from packager.rules.reading import newer, on_npu, soc_of
 from packager.rules.table import number, word
+
+Shapes = Mapping[str, tuple[int | None, ...]]
 
 
 def _contexts(case: Case) -> Iterator[tuple[BundleFile, ContextFacts, Soc]]:
@@ -130,7 +131,10 @@ def context_has_the_declared_inputs(case: Case) -> Iterable[Said]:
     if declared is None:
         return
     wanted = {name: tuple(spec.shape) for name, spec in declared.items()}
+    compiled_here = {one.soc for one in case.asked}
     for examined, facts in case.contexts():
+        if examined.file.soc in compiled_here:
+            continue  # HEX317 knows all tensors of the model, not only those of the manifest
         taken = [{tensor.name: tensor.shape for tensor in graph.inputs} for graph in facts.graphs]
         if wanted not in taken:
             yield Said(
@@ -141,8 +145,46 @@ def context_has_the_declared_inputs(case: Case) -> Iterable[Said]:
             )
 
 
-def _signature(inputs: dict[str, tuple[int, ...]]) -> str:
-    return ", ".join(f"{name} {'×'.join(map(str, shape))}" for name, shape in sorted(inputs.items()))
+def _signature(tensors: Shapes) -> str:
+    shapes = {
+        name: "×".join("?" if size is None else str(size) for size in shape)
+        for name, shape in tensors.items()
+    }
+    return ", ".join(f"{name} {shape}" for name, shape in sorted(shapes.items()))
+
+
+@rule("HEX317", severity=Severity.ERROR)
+def context_has_the_tensors_of_the_model(case: Case) -> Iterable[Said]:
+    """The application finds inputs and outputs by the names of the model that was compiled."""
+    asked = {one.soc: one for one in case.asked}
+    for file, facts, soc in _contexts(case):
+        if soc.id not in asked:
+            continue
+        wanted = (asked[soc.id].inputs, asked[soc.id].outputs)
+        sides = [
+            ({t.name: t.shape for t in g.inputs}, {t.name: t.shape for t in g.outputs}) for g in facts.graphs
+        ]
+        if not any(_agree(side, wanted) for side in sides):
+            found = " → ".join(_signature(side) for side in sides[0]) if sides else "no graph"
+            yield Said(
+                file=file.path,
+                found=found,
+                wanted=" → ".join(_signature(side) for side in wanted),
+                fix=_compile_again(soc),
+            )
+
+
+def _agree(found: tuple[Shapes, Shapes], wanted: tuple[Shapes, Shapes]) -> bool:
+    """Whether inputs and outputs have the wanted names, and the wanted sizes where these are known."""
+    return all(
+        have.keys() == want.keys()
+        and all(
+            len(have[name]) == len(shape)
+            and all(w in (None, h) for h, w in zip(have[name], shape, strict=True))
+            for name, shape in want.items()
+        )
+        for have, want in zip(found, wanted, strict=True)
+    )
 
 
 @rule("HEX307", severity=Severity.ERROR)
@@ -155,7 +197,7 @@ def outputs_close_to_the_reference(case: Case) -> Iterable[Said]:
         if not proof.cosine >= reference.min_cosine:  # so that NaN is refused too
             yield Said(
                 file=_context_name(case, proof.soc),
-                found=f"output {proof.output}: cosine {proof.cosine:.6f} over {proof.samples} samples"
+                found=f"output {proof.output}: cosine {proof.cosine:.9g} over {proof.samples} samples"
                 f", largest difference {proof.max_abs:g}",
                 wanted=f"cosine {reference.min_cosine:g} or more",
                 fix="give more typical calibration data, or ask for a wider precision (w8a16, float)",
@@ -237,7 +279,7 @@ def context_compiled_as_asked(case: Case) -> Iterable[Said]:
         if not _fits(soc, facts):
             continue
         for graph in facts.graphs:
-            found, wanted = _differences(case.plan, graph)
+            found, wanted = _differences(case, soc, graph)
             if found:
                 yield Said(
                     file=file.path,
@@ -247,12 +289,20 @@ def context_compiled_as_asked(case: Case) -> Iterable[Said]:
                 )
 
 
-def _differences(plan: TargetPlan, graph: GraphFacts) -> tuple[list[str], list[str]]:
+def _differences(case: Case, soc: Soc, graph: GraphFacts) -> tuple[list[str], list[str]]:
+    """What the graph records otherwise than it was asked for.
+
+    Without `vtcm_mb` in the manifest the compiler is asked for all the SoC has; of a context that this
+    run did not compile only the manifest's own words are known.
+    """
+    plan = case.plan
+    asked = next((one for one in case.asked if one.soc == soc.id), None)
+    vtcm_mb = asked.vtcm_mb if asked else plan.vtcm_mb
     found, wanted = [], []
     if graph.optimization is not None and graph.optimization != plan.optimization:
         found.append(f"optimization {graph.optimization}")
         wanted.append(f"optimization {plan.optimization}")
-    if plan.vtcm_mb and graph.vtcm_mb is not None and graph.vtcm_mb != plan.vtcm_mb:
+    if vtcm_mb and graph.vtcm_mb is not None and graph.vtcm_mb != vtcm_mb:
         found.append(f"vtcm_mb {graph.vtcm_mb:g}")
-        wanted.append(f"vtcm_mb {plan.vtcm_mb}")
+        wanted.append(f"vtcm_mb {vtcm_mb}")
     return found, wanted

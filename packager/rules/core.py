@@ -79,12 +79,23 @@ class Proof(Frozen):
     samples: int
 
 
+class Asked(Frozen):
+    """What the compiler was asked for, for one SoC: tensor names to shapes, None for an open dimension."""
+
+    soc: str
+    optimization: int
+    vtcm_mb: int | None
+    inputs: dict[str, tuple[int | None, ...]]
+    outputs: dict[str, tuple[int | None, ...]]
+
+
 class Case(Frozen):
     """Everything that rules may look at for one target."""
 
     plan: TargetPlan
     files: tuple[Examined, ...] = ()
     proofs: tuple[Proof, ...] = ()
+    asked: tuple[Asked, ...] = ()
 
     def of_role(self, *roles: str) -> tuple[Examined, ...]:
         """Files of these roles whose bytes could be read."""

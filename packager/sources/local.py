@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from packager.errors import InputUnavailable
+from packager.errors import InputUnavailable, ManifestError
 from packager.files import Blob, digest
 from packager.model import Frozen
 from packager.sources import Fetched, nearest_lines, not_as_pinned
@@ -88,7 +88,14 @@ def glob_paths(pattern: str, base: Path) -> tuple[Path, ...]:
     """
     whole = base / pattern
     root = Path(whole.anchor) if Path(pattern).is_absolute() else base
-    found = [path for path in root.glob(str(whole.relative_to(root))) if path.is_file()]
+    try:
+        found = [path for path in root.glob(str(whole.relative_to(root))) if path.is_file()]
+    except (ValueError, IndexError, NotImplementedError) as problem:
+        raise ManifestError(
+            f'"{pattern}" is no pattern of files',
+            evidence=(str(problem),),
+            fix="write samples/*.npy or the like",
+        ) from problem
     if not found:
         raise InputUnavailable(
             f"no file matches {pattern}",

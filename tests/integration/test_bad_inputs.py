@@ -375,3 +375,30 @@ def test_an_input_that_drifted_from_the_lock_is_refused_when_locked(project):
     assert done.returncode == 5
     assert "app.lock:" in done.stderr
     assert "path model.onnx" in done.stderr
+
+
+def test_weights_beside_the_model_are_inputs_like_the_model_itself(project):
+    model = onnx.load(project.folder / "model.onnx")
+    onnx.save(
+        model, project.folder / "model.onnx", save_as_external_data=True, location="model.data",
+        size_threshold=0, convert_attribute=False,
+    )  # fmt: skip
+    assert project.run().returncode == 0
+    before = {path.name: path.read_bytes() for path in (project.folder / "dist").iterdir()}
+    weights = project.folder / "model.data"
+    weights.write_bytes(weights.read_bytes().replace(b"\0\0\x80?", b"\0\0\0@"))
+
+    assert "path model.data" in project.run("--locked").stderr
+    assert project.run().returncode == 0
+
+    assert all(path.read_bytes() != before[path.name] for path in (project.folder / "dist").iterdir())
+
+
+@pytest.mark.parametrize("pattern", [".", "a**b/*.npy", "nothing/*.npy"])
+def test_a_pattern_without_files_is_no_defect(project, pattern):
+    project.change("samples/*.npy", pattern)
+
+    done = project.run()
+
+    assert done.returncode in (2, 3)
+    assert "Traceback" not in done.stderr

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import lief
 import pytest
 from runner_kit import compiled
@@ -76,3 +78,14 @@ def test_source_that_does_not_compile_is_a_failed_tool_with_the_compilers_words(
     assert failed.value.exit_code == 4
     assert "the runner does not compile for x86_64-linux-clang" in failed.value.render()
     assert "tables.c" in failed.value.render()
+
+
+def test_a_compilation_that_nobody_needs_any_more_is_ended_at_once(tmp_path):
+    stop = threading.Event()
+    stop.set()
+
+    with pytest.raises(ToolFailed):
+        build(catalog.abis()["windows-arm64"], Store(tmp_path), stop)
+
+    assert not list((tmp_path / "steps").glob("runner/*"))
+    assert not list((tmp_path / "tmp").glob(".work-*"))

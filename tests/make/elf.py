@@ -93,9 +93,13 @@ def elf(
     strings: Sequence[str] = (),
     interpreter: str | None = None,
     note: str | None = None,
+    notes: Sequence[tuple[str, int, bytes]] = (),
     alignment: int = 0x1000,
 ) -> bytes:
-    """A shared object. `imports` are (symbol, library, version); `note` is the owner of an ELF note."""
+    """A shared object. `imports` are (symbol, library, version), `notes` are (owner, type, content).
+
+    `note` is the owner of an ELF note of type 1 that holds the number 21.
+    """
     bits, number = MACHINES[machine]
     wide = bits == 64
     names = bytearray(b"\0")
@@ -103,10 +107,11 @@ def elf(
     for tag, text in (("SONAME", soname), ("RPATH", rpath), ("RUNPATH", runpath)):
         tags += [(tag, _add(names, text))] if text else []
 
+    notes = [*notes, *([(note, 1, struct.pack("<I", 21))] if note else [])]
     rodata = b"\0".join([b"", *(text.encode() for text in strings), b""])
     sections = [
         *([_Section(".interp", _PROGBITS, _ALLOC, interpreter.encode() + b"\0")] if interpreter else []),
-        *([_Section(".note", _NOTE, _ALLOC, _note(note), align=4)] if note else []),
+        *([_Section(".note", _NOTE, _ALLOC, b"".join(_note(*n) for n in notes), align=4)] if notes else []),
         _Section(".dynsym", _DYNSYM, _ALLOC, link=".dynstr", info=1, align=8, row=24 if wide else 16),
         *_version_sections(names, imports, len(exports)),
         _Section(".dynstr", _STRTAB, _ALLOC),
@@ -129,7 +134,7 @@ def elf(
     # Sizes first, so that everything has its address; then the two tables that hold addresses.
     by_name[".dynsym"].content = bytes(by_name[".dynsym"].row * (1 + len(symbols)))
     by_name[".dynamic"].content = bytes(by_name[".dynamic"].row * (1 + len(tags)))
-    segments = 3 + bool(interpreter) + bool(note)
+    segments = 3 + bool(interpreter) + bool(notes)
     cursor = (64 + 56 * segments) if wide else (52 + 32 * segments)
     for section in sections:
         cursor = _up(cursor, section.align)
@@ -156,9 +161,10 @@ def _add(names: bytearray, text: str) -> int:
     return at
 
 
-def _note(owner: str) -> bytes:
+def _note(owner: str, kind: int, content: bytes) -> bytes:
     name = owner.encode() + b"\0"
-    return struct.pack("<III", len(name), 4, 1) + name.ljust(_up(len(name), 4), b"\0") + struct.pack("<I", 21)
+    head = struct.pack("<III", len(name), len(content), kind)
+    return head + name.ljust(_up(len(name), 4), b"\0") + content.ljust(_up(len(content), 4), b"\0")
 
 
 def _one_bucket(symbols: int) -> bytes:

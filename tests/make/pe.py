@@ -9,7 +9,8 @@ MACHINES = {"ARM64": 0xAA64, "AMD64": 0x8664, "ARM64EC": 0x8664, "ARM64X": 0xAA6
 
 _BASE = 0x180000000
 _PAGE, _SECTOR = 0x1000, 0x200
-_IMPORT, _RESOURCE, _LOAD_CONFIG = 1, 2, 10
+_IMPORT, _RESOURCE, _DEBUG, _LOAD_CONFIG, _DELAY_IMPORT = 1, 2, 6, 10, 13
+_RDATA_OFFSET = 3 * _SECTOR  # of .rdata in the file, behind the headers and one sector of .text
 _LOAD_CONFIG_SIZE, _CHPE_POINTER = 0x140, 0xC8
 _RT_VERSION, _US_ENGLISH = 16, 0x409
 
@@ -20,9 +21,12 @@ def dll(
     build: str | None = "v2.51.0.260929181845",
     imports: Sequence[str] = (),
     file_version: str = "2.51.0.0",
+    delayed: Sequence[str] = (),
+    pdb: str | None = None,
 ) -> bytes:
     """A DLL that holds the build id as a string and has a VERSIONINFO unless `product_version` is None.
 
+    It loads `delayed` at their first use, and its debug information is at the path `pdb`.
     ARM64EC and ARM64X differ from AMD64 and ARM64 by hybrid metadata in the load configuration.
     """
     text = b"\xc0\x03\x5f\xd6"
@@ -34,6 +38,17 @@ def dll(
         table, size = _imports(imports, data_at + len(_padded(data)))
         directories[_IMPORT] = (data_at + len(_padded(data)), size)
         data = _padded(data) + table
+    if delayed:
+        at = data_at + len(_padded(data))
+        table = _delay_imports(delayed, at)
+        directories[_DELAY_IMPORT] = (at, len(table))
+        data = _padded(data) + table
+    if pdb is not None:
+        data = _padded(data)
+        entry = b"RSDS" + bytes(16) + struct.pack("<I", 1) + pdb.encode() + b"\0"
+        row = (0, 0, 0, 0, 2, len(entry), data_at + len(data) + 28, _RDATA_OFFSET + len(data) + 28)
+        directories[_DEBUG] = (data_at + len(data), 28)
+        data += struct.pack("<IIHHIIII", *row) + entry
     if machine in ("ARM64EC", "ARM64X"):
         directories[_LOAD_CONFIG] = (data_at + len(_padded(data)), _LOAD_CONFIG_SIZE)
         data = _padded(data) + _load_config(data_at + len(_padded(data)))
@@ -66,6 +81,16 @@ def _imports(libraries: Sequence[str], at: int) -> tuple[bytes, int]:
         descriptors += struct.pack("<5I", here, 0, 0, here + 32, here + 16)
         rest += tables + _padded(library.encode() + b"\0")
     return (descriptors + bytes(20)).ljust(_up(size, 8), b"\0") + rest, size
+
+
+def _delay_imports(libraries: Sequence[str], at: int) -> bytes:
+    """Descriptors without functions, for address `at`, and the names behind them."""
+    names_at = at + 32 * (len(libraries) + 1)
+    descriptors, names = b"", b""
+    for library in libraries:
+        descriptors += struct.pack("<8I", 1, names_at + len(names), 0, 0, 0, 0, 0, 0)
+        names += library.encode() + b"\0"
+    return descriptors + bytes(32) + names
 
 
 def _load_config(at: int) -> bytes:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import gzip
-import io
+import json
 import lzma
-import stat
 import tarfile
-import zipfile
 
 import pytest
 import zstandard
@@ -16,6 +14,7 @@ from packager.errors import UnreadableFile
 from packager.facts import listing
 from packager.facts.archive import read_archive
 from packager.facts.types import ArchiveMember
+from tests.make.archive import Layout, ar_of, deb_of, member, put, tar_of, tar_with, zip_of
 
 COMPRESS = {
     "tar": bytes,
@@ -33,47 +32,6 @@ def read(tmp_path):
         return read_archive(path)
 
     return read_bytes
-
-
-def member(name, size=0, kind=tarfile.REGTYPE, link="", mode=0o644):
-    info = tarfile.TarInfo(name)
-    info.size, info.type, info.linkname, info.mode = size, kind, link, mode
-    return info
-
-
-def tar_of(*infos):
-    out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT) as archive:
-        for info in infos:
-            archive.addfile(info, io.BytesIO(bytes(info.size)))
-    return out.getvalue()
-
-
-def zip_of(*names, content=b"content", link=None):
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name in names:
-            archive.writestr(name, content)
-        if link:
-            info = zipfile.ZipInfo(link[0])
-            info.create_system, info.external_attr = 3, (stat.S_IFLNK | 0o777) << 16
-            archive.writestr(info, link[1])
-    return out.getvalue()
-
-
-def ar_of(**parts):
-    out = b"!<arch>\n"
-    for name, content in parts.items():
-        name = name.replace("_", "-", 1) if name.startswith("debian") else name
-        out += f"{name:<16}{0:<12}{0:<6}{0:<6}{'100644':<8}{len(content):<10}`\n".encode()
-        out += content + b"\n" * (len(content) % 2)
-    return out
-
-
-def deb_of(data, control=None, compress=bytes, suffix=""):
-    control = tar_of(member("./control", 40)) if control is None else control
-    parts = {"debian_binary": b"2.0\n", f"control.tar{suffix}": compress(control)}
-    return ar_of(**parts, **{f"data.tar{suffix}": compress(data)})
 
 
 TREE = tar_of(
@@ -195,6 +153,7 @@ def test_a_deb_that_is_not_whole_is_refused(read, content, reason):
         (["AndroidManifest.xml", "classes.dex"], "apk"),
         (["AndroidManifest.xml", "classes.jar"], "aar"),
         (["x.nuspec", "lib/net8.0/x.dll"], "nupkg"),
+        (["x.dll", "AppxManifest.xml", "AppxBlockMap.xml"], "msix"),
     ],
 )
 def test_a_zip_is_called_by_the_file_that_its_family_must_hold(read, names, form):
@@ -338,5 +297,182 @@ def test_a_zip_member_without_a_name_is_refused(read):
 
     with pytest.raises(UnreadableFile) as caught:
         read(content)
+
+    assert "leaves the archive's root" in caught.value.reason
+
+
+@pytest.mark.parametrize("compress", [gzip.compress, bytes])
+def test_an_ipk_of_tars_lists_the_same_as_a_deb(read, compress):
+    parts = {
+        "./debian-binary": b"2.0\n",
+        "./control.tar.gz": compress(tar_of(member("./control", 40))),
+        "./data.tar.gz": compress(TREE),
+    }
+
+    facts = read(gzip.compress(tar_with(parts)))
+
+    assert facts.format == "ipk"
+    assert facts.members == read(deb_of(TREE)).members
+
+
+def test_an_ipk_without_its_data_part_is_refused(read):
+    content = gzip.compress(tar_with({"debian-binary": b"2.0\n", "control.tar": tar_of(member("control"))}))
+
+    with pytest.raises(UnreadableFile) as caught:
+        read(content)
+
+    assert "without its data part" in caught.value.reason
+
+
+def test_a_folder_lists_its_files_by_name_and_does_not_follow_links(tmp_path):
+    folder = put(tmp_path / "sdk", {"b/two": b"22", "a": b"1"})
+    (folder / "out").symlink_to("/etc")
+
+    facts = read_archive(folder)
+
+    assert facts.format == "folder"
+    assert [(m.name, m.size, m.link) for m in facts.members] == [
+        ("a", 1, None),
+        ("b/two", 2, None),
+        ("out", 0, "/etc"),
+    ]
+
+
+LOWER = gzip.compress(
+    tar_with({"etc/a": b"old", "etc/b": b"b", "opt/x/one": b"1", "opt/x/two": b"2", "srv/keep": b"k"})
+)
+UPPER = COMPRESS["tar.zst"](
+    tar_with({"etc/a": b"newer", "etc/.wh.b": b"", "opt/x/.wh..wh..opq": b"", "opt/x/three": b"3"})
+)
+SEEN = [("etc/a", 5), ("opt/x/three", 1), ("srv/keep", 1)]
+
+
+@pytest.fixture
+def layout():
+    made = Layout()
+    made.image(LOWER, UPPER)
+    return made
+
+
+@pytest.mark.parametrize("form", ["folder", *COMPRESS])
+def test_an_image_in_an_oci_layout_shows_what_its_container_would_see(read, tmp_path, layout, form):
+    files = layout.finished()
+
+    if form == "folder":
+        facts = read_archive(put(tmp_path / "image", files))
+    else:
+        facts = read(COMPRESS[form](tar_with(files)))
+
+    assert facts.format == "oci"
+    assert [(m.name, m.size) for m in facts.members] == SEEN
+
+
+def test_a_layout_may_begin_with_its_blobs_or_with_its_index(read, layout):
+    files = layout.finished()
+    turned = dict(reversed(files.items()))
+
+    assert read(tar_with(turned)).members == read(tar_with(files)).members
+
+
+def test_images_for_several_platforms_are_told_apart(read):
+    made = Layout()
+    made.image(gzip.compress(tar_with({"a": b"1"})), platform=("linux", "arm64"))
+    made.image(gzip.compress(tar_with({"a": b"22"})), platform=("linux", "amd64"))
+
+    facts = read(tar_with(made.finished()))
+
+    assert [(m.name, m.size) for m in facts.members] == [("linux/arm64/a", 1), ("linux/amd64/a", 2)]
+
+
+def test_a_blob_that_is_no_layer_is_a_member_by_its_title(read):
+    made = Layout()
+    title = {"annotations": {"org.opencontainers.image.title": "model.bin"}}
+    made.image(b"weights", layer_type="application/octet-stream", **title)
+
+    facts = read(tar_with(made.finished()))
+
+    assert [(m.name, m.size) for m in facts.members] == [("model.bin", 7)]
+
+
+def test_a_tar_of_blobs_without_an_index_is_a_plain_tar(read):
+    facts = read(tar_with({"blobs/sha256/x": b"x", "oci-layout": b"{}"}))
+
+    assert facts.format == "tar"
+
+
+def _altered(files, wanted):
+    """The blob that begins like `wanted`, with its last byte changed."""
+    name = next(name for name, content in files.items() if name.startswith("blobs/") and content == wanted)
+    return {**files, name: wanted[:-1] + bytes([wanted[-1] ^ 1])}
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda files: {**files, "index.json": b"{}"}, "makes no sense"),
+        (lambda files: {**files, "index.json": b"\xff"}, "makes no sense"),
+        (lambda files: {**files, "index.json": bytes(5 << 20)}, "a document of more than"),
+        (lambda files: {n: c for n, c in files.items() if c != LOWER}, "named but not there"),
+        (lambda files: _altered(files, UPPER), "damaged"),
+        (
+            lambda files: {n: (b"{}" if b"layers" in c[:40] else c) for n, c in files.items()},
+            "not what its name",
+        ),
+    ],
+)
+def test_a_layout_that_contradicts_itself_is_refused(read, layout, change, reason):
+    files = change(layout.finished())
+
+    with pytest.raises(UnreadableFile) as caught:
+        read(tar_with(files))
+
+    assert reason in caught.value.reason
+
+
+def test_a_layer_that_is_not_what_its_digest_says_is_refused(read):
+    made = Layout()
+    layer = tar_with({"a": b"content"})
+    made.image(layer, layer_type="application/vnd.oci.image.layer.v1.tar")
+    files = {n: (c.replace(b"content", b"CONTENT") if c == layer else c) for n, c in made.finished().items()}
+
+    with pytest.raises(UnreadableFile) as caught:
+        read(tar_with(files))
+
+    assert "is not what its name and size say" in caught.value.reason
+
+
+@pytest.mark.parametrize("digest", ["sha256:../../../etc/passwd", "md5:00", "sha256:" + "A" * 64])
+def test_a_digest_that_is_none_names_no_file(read, digest):
+    made = Layout()
+    made.manifests.append(
+        {"mediaType": "application/vnd.oci.image.manifest.v1+json", "digest": digest, "size": 1}
+    )
+
+    with pytest.raises(UnreadableFile) as caught:
+        read(tar_with(made.finished()))
+
+    assert "a digest that is none" in caught.value.reason
+
+
+def test_an_index_that_names_itself_through_others_without_end_is_refused(read):
+    made = Layout()
+    kind = "application/vnd.oci.image.index.v1+json"
+    below = made.blob(b'{"manifests": []}', kind)
+    for _ in range(4):
+        below = made.blob(json.dumps({"manifests": [below]}).encode(), kind)
+    made.manifests.append(below)
+
+    with pytest.raises(UnreadableFile) as caught:
+        read(tar_with(made.finished()))
+
+    assert "deep" in caught.value.reason
+
+
+def test_a_layer_whose_name_leaves_the_root_makes_the_image_unreadable(read):
+    made = Layout()
+    made.image(gzip.compress(tar_of(member("../../etc/passwd", 1))))
+
+    with pytest.raises(UnreadableFile) as caught:
+        read(tar_with(made.finished()))
 
     assert "leaves the archive's root" in caught.value.reason

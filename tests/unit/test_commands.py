@@ -146,3 +146,31 @@ def test_an_error_is_one_json_document_where_json_was_asked_for(tmp_path):
     document = json.loads(refused.stdout)
     assert document["error"]["exit_code"] == refused.returncode == 2
     assert document["error"]["what"] in refused.stderr
+
+
+@pytest.mark.parametrize("arguments", [["package", "--nonsense"], ["nosuch"], ["explain"], ["inspect"]])
+def test_a_command_line_that_cannot_be_understood_is_exit_code_2_with_the_way_to_help(arguments):
+    refused = hexpack(*arguments)
+
+    assert refused.returncode == 2
+    assert "hexpack --list" in refused.stderr
+    assert "Traceback" not in refused.stderr
+
+
+@pytest.mark.parametrize("epoch", ["tomorrow", "-1", "²", "99999999999999", ""])
+def test_a_source_date_epoch_that_no_format_can_hold_is_refused(tmp_path, monkeypatch, epoch):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", epoch)
+    hexpack("init", "my-app", cwd=tmp_path)
+
+    refused = hexpack("check", cwd=tmp_path / "my-app")
+
+    assert refused.returncode == 2
+    assert "SOURCE_DATE_EPOCH" in refused.stderr
+
+
+def test_a_number_that_json_cannot_say_becomes_null(capsys):
+    from packager.commands.support import print_json
+
+    print_json({"cosine": float("nan"), "list": [1.5, float("inf")]})
+
+    assert json.loads(capsys.readouterr().out) == {"cosine": None, "list": [1.5, None]}

@@ -7,6 +7,7 @@ import struct
 import pytest
 
 from packager.errors import InputUnavailable, UnreadableFile
+from packager.facts import strings
 from packager.facts.elf import read_elf
 from tests.make.elf import elf, hexagon_skel, shared_library
 
@@ -164,7 +165,14 @@ def test_of_several_build_ids_the_newest_is_the_library_s_own(read):
 
 
 @pytest.mark.parametrize(
-    "text", ["libv2.51.0.260929181845", "v2.51.0", "v2.51.0.260929181", "v2.51.0.260929181845123"]
+    "text",
+    [
+        "libv2.51.0.260929181845",
+        "v2.51.0",
+        "v2.51.0.260929181",
+        "v2.51.0.260929181845123",
+        "v" + "1" * 5000 + ".1.1.260929181845",
+    ],
 )
 def test_a_string_that_only_resembles_a_build_id_is_none(read, text):
     image = shared_library(build=text)
@@ -172,6 +180,99 @@ def test_a_string_that_only_resembles_a_build_id_is_none(read, text):
     facts = read(image)
 
     assert facts.qairt_build is None
+
+
+def test_the_identifier_of_the_link_is_read_from_its_note(read):
+    image = elf(machine="AARCH64", notes=[("GNU", 1, bytes(16)), ("GNU", 3, bytes.fromhex("00c0ffee" * 5))])
+
+    facts = read(image)
+
+    assert facts.build_id == "00c0ffee" * 5
+
+
+@pytest.mark.parametrize(
+    ("content", "api", "ndk"),
+    [
+        (struct.pack("<I64s64s", 29, b"r27c", b"12479018"), 29, "r27c (12479018)"),
+        (struct.pack("<I", 21), 21, None),
+        (b"", None, None),
+    ],
+)
+def test_android_s_note_tells_the_api_level_and_the_ndk(read, content, api, ndk):
+    image = elf(machine="AARCH64", notes=[("Android", 1, content)])
+
+    facts = read(image)
+
+    assert (facts.abi, facts.android_api, facts.ndk) == ("bionic", api, ndk)
+
+
+def test_the_c_plus_plus_abi_needed_is_the_newest_of_its_family(read):
+    versions = ("CXXABI_1.3.9", "CXXABI_1.3.13", "CXXABI_TM_1", "CXXABI_FLOAT128")
+    image = elf(
+        machine="AARCH64", imports=[(f"f{n}", "libstdc++.so.6", name) for n, name in enumerate(versions)]
+    )
+
+    facts = read(image)
+
+    assert facts.cxxabi_needed == "1.3.13"
+
+
+def test_paths_of_the_build_machine_are_listed_one_for_each_folder(read):
+    texts = (
+        "/local/mnt/workspace/a/one.cc",
+        "/local/mnt/workspace/a/two.cc",
+        "assertion in /home/build/b/three.cc",
+        "C:\\inputs\\source\\four.cpp",
+    )
+    image = elf(machine="AARCH64", strings=texts)
+
+    facts = read(image)
+
+    assert facts.build_paths == (
+        "/local/mnt/workspace/a/one.cc",
+        "/home/build/b/three.cc",
+        "C:\\inputs\\source\\four.cpp",
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "/usr/lib/libc.so.6",
+        "https://example.com/home/page/index",
+        "C:\\Windows\\System32\\x.dll",
+        "c:\\program files\\vendor\\x.dll",
+        "/home/",
+        "ABC:\\inputs\\x.c",
+    ],
+)
+def test_paths_of_devices_and_addresses_are_no_paths_of_a_build_machine(read, text):
+    image = elf(machine="AARCH64", strings=(text,))
+
+    facts = read(image)
+
+    assert facts.build_paths == ()
+
+
+def test_a_string_across_the_end_of_a_block_is_found_once_and_whole(tmp_path):
+    build, path = "v2.51.0.260929181845", "/local/mnt/workspace/source/file.cc"
+    text = f"\0{build}\0{path}\0".encode()
+
+    for shift in range(0, 600, 7):
+        file = tmp_path / "library.so"
+        file.write_bytes(bytes(strings.BLOCK - shift) + text + bytes(2000))
+        found = strings.marks(file)
+        assert (found.build, found.build_paths) == (build, (path,))
+
+
+def test_without_section_headers_the_hash_table_tells_how_many_symbols_there_are(read):
+    image = bytearray(shared_library(exports=("QnnInterface_getProviders",)))
+    struct.pack_into("<Q", image, 40, 0)
+    struct.pack_into("<HH", image, 60, 0, 0)
+
+    facts = read(image)
+
+    assert facts.qnn_entries == ("QnnInterface_getProviders",)
 
 
 def test_a_machine_without_a_name_is_given_in_hexadecimal(read):

@@ -25,7 +25,7 @@ FLOORS = {
     4: ("rules",),
     5: ("runtime_config", "runner", "layouts"),
     6: ("formats",),
-    7: ("seal", "assets", "contexts", "staging", "emission"),
+    7: ("assets", "contexts", "staging", "emission"),
     8: ("pipeline", "report", "plan_report", "inspection", "explanation", "project"),
     9: ("commands",),
 }  # fmt: skip

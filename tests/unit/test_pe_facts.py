@@ -80,6 +80,31 @@ def test_an_ordinary_product_version_is_no_build_id(read):
     assert (facts.product_version, facts.qairt_build, facts.qairt_release) == ("10.0.26100.1", None, None)
 
 
+def test_a_dll_tells_which_libraries_it_loads_at_their_first_use_after_the_others(read):
+    image = dll(imports=("KERNEL32.dll",), delayed=("dxcore.dll", "QnnSystem.dll"))
+
+    facts = read(image)
+
+    assert facts.imports == ("KERNEL32.dll", "dxcore.dll", "QnnSystem.dll")
+
+
+def test_a_dll_tells_where_its_linker_put_the_debug_information(read):
+    image = dll(pdb="C:\\work\\detector\\build\\detector.pdb")
+
+    facts = read(image)
+
+    assert facts.debug_path == "C:\\work\\detector\\build\\detector.pdb"
+    assert facts.build_paths == (facts.debug_path,)
+
+
+def test_a_pdb_named_without_a_folder_is_no_path_of_a_build_machine(read):
+    image = dll(pdb="detector.pdb")
+
+    facts = read(image)
+
+    assert (facts.debug_path, facts.build_paths) == ("detector.pdb", ())
+
+
 def test_a_dll_without_version_resource_has_no_versions(read):
     image = dll(product_version=None)
 

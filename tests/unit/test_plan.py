@@ -117,6 +117,9 @@ def test_settings_of_a_target_win_over_defaults_and_defaults_over_the_table(tmp_
         (LINUX + LINUX, "2 packages would be called app-1.2.0-linux-arm64.deb"),
         (LINUX.replace('["qcs9075"]', '["qcs9075", "iq-9075-evk"]'), "which is listed already"),
         (LINUX.replace('os = "linux"', 'os = "qnx"'), '"deb"'),
+        (LINUX + 'precision = "w8a16"\n', "needs calibration data"),
+        (LINUX + "hvx_threads = 4\n", "cannot be compiled in by this version"),
+        (LINUX + '[[allow]]\nrule = "HEX999"\nreason = "of another program"\n', 'unknown rule "HEX999"'),
         (LINUX + 'runtime = "dlc"\n', 'runtime "dlc" is not built by this version yet'),
         (LINUX + 'compute = ["npu", "cpu"]\n', 'compute "cpu" is not built by this version yet'),
     ],
@@ -147,6 +150,14 @@ def test_android_and_qnx_are_known_but_their_packages_are_not_written_yet(tmp_pa
         message = refusal(tmp_path, LINUX.replace('"linux"', f'"{system}"').replace('"deb"', f'"{word}"'))
 
         assert "are not written yet" in message
+
+
+def test_an_allow_for_a_target_that_has_another_problem_is_not_called_unknown(tmp_path):
+    allow = '[[allow]]\nrule = "HEX104"\ntarget = "board"\nreason = "checked on the board"\n'
+
+    message = refusal(tmp_path, LINUX.replace("qcs9075", "qcs6940") + 'name = "board"\n' + allow)
+
+    assert "unknown target" not in message
 
 
 def test_an_allow_for_a_target_that_does_not_exist_is_an_error(tmp_path):

@@ -7,6 +7,7 @@ import math
 import pytest
 
 from packager.manifest_model import Input
+from packager.rules.core import Asked, Case
 from tests.unit.rule_cases import (
     facts_of,
     findings,
@@ -134,6 +135,44 @@ def test_HEX306_is_silent_when_the_manifest_leaves_the_inputs_to_the_model():
     assert not findings(with_plan(case, model=case.plan.model.model_copy(update={"inputs": None})))
 
 
+def asked_of(case: Case, **tensors: dict[str, tuple[int | None, ...]]) -> Case:
+    """The case with what its first context was compiled from."""
+    sides = {"inputs": {"x": (1, 3, 48, 48)}, "outputs": {"y": (1, 2)}} | tensors
+    plan = case.plan
+    asked = Asked(soc=plan.socs[0].id, optimization=plan.optimization, vtcm_mb=4, **sides)
+    return case.model_copy(update={"asked": (asked,)})
+
+
+@pytest.mark.parametrize(
+    "tensors",
+    [
+        {"outputs": {"output_0": (1, 2)}},
+        {"outputs": {"y": (1, 3)}},
+        {"inputs": {"x": (3, 48, 48)}},
+        {"inputs": {"x": (1, 3, 48, 48), "mask": (1,)}},
+    ],
+)
+def test_HEX317_fires_for_a_tensor_that_was_renamed_resized_or_lost(tensors):
+    (finding,) = findings(asked_of(sound_case(), **tensors))
+
+    assert (finding.rule, finding.file) == ("HEX317", CONTEXT)
+    assert finding.found == "x 1×3×48×48 → y 1×2"
+
+
+def test_HEX317_is_silent_where_names_and_known_sizes_agree():
+    assert findings(asked_of(sound_case(), outputs={"y": (None, 2)})) == ()
+
+
+def test_HEX315_fires_when_all_the_vtcm_was_asked_for_and_less_was_recorded():
+    case = asked_of(sound_case())
+    asked = case.asked[0].model_copy(update={"vtcm_mb": 8})
+
+    (finding,) = findings(case.model_copy(update={"asked": (asked,)}))
+
+    assert finding.rule == "HEX315"
+    assert (finding.found.rpartition(": ")[2], finding.wanted) == ("vtcm_mb 4", "vtcm_mb 8")
+
+
 @pytest.mark.parametrize("cosine", [0.97, math.nan, -1.0])
 def test_HEX307_fires_for_an_output_that_is_far_from_the_reference(cosine):
     case = sound_case()
@@ -142,7 +181,7 @@ def test_HEX307_fires_for_an_output_that_is_far_from_the_reference(cosine):
     (finding,) = findings(case.model_copy(update={"proofs": (proof.model_copy(update={"cosine": cosine}),)}))
 
     assert (finding.rule, finding.file, finding.wanted) == ("HEX307", CONTEXT, "cosine 0.99 or more")
-    assert finding.found == f"output y: cosine {cosine:.6f} over 4 samples, largest difference 0.001"
+    assert finding.found == f"output y: cosine {cosine:.9g} over 4 samples, largest difference 0.001"
 
 
 def test_HEX307_is_silent_at_the_bound_itself():
