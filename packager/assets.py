@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
 from packager.errors import InputUnavailable
@@ -13,14 +13,12 @@ from packager.lock import Entry, Lock
 from packager.manifest_model import PathSource
 from packager.model import Frozen
 from packager.plan_model import Plan, TargetPlan
-from packager.sources import Fetched
+from packager.sources import Fetched, Tell
 from packager.sources.local import fetch_path, glob_paths
 from packager.sources.pip_download import WheelRequest
 from packager.sources.runtime_set import fetch_runtime
 from packager.sources.wheel import fetch_wheel, member
 from packager.store import Store
-
-Tell = Callable[[str], None]
 
 
 class Inputs(Frozen):

@@ -19,11 +19,10 @@ from packager.files import Blob, place
 from packager.model import Frozen
 from packager.plan_model import TargetPlan
 from packager.rules.core import Asked, Proof
-from packager.sources import Fetched
+from packager.sources import Fetched, Tell
 from packager.sources.local import check_unchanged
 from packager.store import Store, key_of
 
-Tell = Callable[[str], None]
 Result = TypeVar("Result", bound=Frozen)
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import textwrap
 
-from packager.catalog import table
 from packager.decoder import explain_code
-from packager.rules.core import all_rules
+from packager.rules.core import Severity, all_rules
+from packager.rules.table import texts
 
 
 def explain_subject(subject: str) -> str | None:
@@ -19,16 +19,15 @@ def explain_subject(subject: str) -> str | None:
 
 
 def _rule_page(rule_id: str) -> str | None:
-    rows = {row["id"]: row for row in table("rules")["rule"]}
-    row = rows.get(rule_id)
-    if row is None:
+    text = texts().get(rule_id)
+    if text is None:
         return None
-    known = all_rules().get(rule_id)
-    severity = known.severity.value if known else row.get("severity", "warning")
-    lines = [f"{rule_id}  {row['title']}  ({severity})", "", _wrapped(row["explanation"])]
-    if row.get("on_device"):
-        lines += ["", _wrapped(f"On the device: {row['on_device']}")]
-    lines += ["", f"Source: {row['source']}", "", _wrapped(_allow_hint(rule_id))]
+    registered = all_rules().get(rule_id)
+    severity = registered.severity if registered else Severity.WARNING  # HEX601 is judged without a rule
+    lines = [f"{rule_id}  {text.title}  ({severity})", "", _wrapped(text.explanation)]
+    if text.on_device:
+        lines += ["", _wrapped(f"On the device: {text.on_device}")]
+    lines += ["", f"Source: {text.source}", "", _wrapped(_allow_hint(rule_id))]
     return "\n".join(lines)
 
 
@@ -46,9 +45,8 @@ def _code_page(code: str) -> str | None:
     if known.look_first:
         lines += ["", "Look first at:", *(f"  * {line}" for line in known.look_first)]
     if known.rules:
-        titles = {row["id"]: row["title"] for row in table("rules")["rule"]}
         lines += ["", "Caught before the device by:"]
-        lines += [f"  {rule_id}  {titles.get(rule_id, '')}".rstrip() for rule_id in known.rules]
+        lines += [f"  {rule_id}  {texts()[rule_id].title}" for rule_id in known.rules]
     lines += ["", f"Source: {known.source}"]
     return "\n".join(lines)
 

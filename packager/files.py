@@ -148,7 +148,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def place(source: Path, destination: Path, mode: int = 0o644) -> None:
-    """Make `destination` a copy of `source`; the bytes may be shared where the file system can."""
+    """Make `destination` a copy of `source`, whole or not at all."""
     with written_whole(destination, mode) as out, source.open("rb") as stream:
         shutil.copyfileobj(stream, out, BLOCK)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,6 +22,7 @@ from packager.model import Frozen
 from packager.plan import make_plan
 from packager.plan_model import Plan, TargetPlan
 from packager.rules.core import Case, Finding, Proof, Stage, allowed, judge
+from packager.sources import Tell
 from packager.store import Store, key_of
 
 if TYPE_CHECKING:
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     from packager.contexts import ContextAsset
     from packager.manifest import Document
     from packager.runner import RunnerBuild
-
-Tell = Callable[[str], None]
 
 
 class Options(Frozen):

@@ -13,6 +13,7 @@ from typing import Any
 from packager import catalog
 from packager.model import Frozen
 from packager.plan_model import TargetPlan
+from packager.versions import numbers
 
 
 class Dialect(Frozen):
@@ -38,12 +39,8 @@ class Places(Frozen):
 def dialect(release: str) -> Dialect:
     """The dialect of a QAIRT release."""
     rows = [Dialect.model_validate(row) for row in catalog.table("htp_config")["dialect"]]
-    wanted = _numbers(release)
-    return max((row for row in rows if _numbers(row.since) <= wanted), key=lambda row: _numbers(row.since))
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.split("."))
+    wanted = numbers(release)
+    return max((row for row in rows if numbers(row.since) <= wanted), key=lambda row: numbers(row.since))
 
 
 def htp_config(plan: TargetPlan, soc: catalog.Soc, graph_names: tuple[str, ...]) -> dict[str, Any]:

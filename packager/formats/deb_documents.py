@@ -13,7 +13,7 @@ from packager.bundle import Bundle
 from packager.formats.members import Member
 from packager.naming import debian_name, debian_version
 from packager.plan_model import TargetPlan
-from packager.resources import text
+from packager.templating import fill
 
 _STORED_AT_MOST = 0xFFFF
 
@@ -85,19 +85,7 @@ def _licence(expression: str) -> dict[str, object]:
 
 
 def _filled(template: str, **words: object) -> str:
-    from jinja2 import Environment, StrictUndefined
-
-    environment = Environment(  # noqa: S701 (plain text, not HTML)
-        undefined=StrictUndefined, trim_blocks=True, keep_trailing_newline=True
-    )
-    environment.filters["roff"] = _roff
-    return environment.from_string(text("templates", "deb", f"{template}.jinja")).render(words)
-
-
-def _roff(words: str) -> str:
-    """Text for troff: no backslash escapes, no control line, and a hyphen that can be copied."""
-    escaped = words.replace("\\", "\\e").replace("-", "\\-")
-    return f"\\&{escaped}" if escaped.startswith((".", "'")) else escaped
+    return fill("deb", f"{template}.jinja", **words)
 
 
 def gzipped(content: bytes) -> bytes:

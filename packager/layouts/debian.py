@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable
 
 from packager import catalog
 from packager.facts.types import ElfFacts
+from packager.versions import newest, numbers
 
 
 def depends(libraries: Iterable[ElfFacts], bundled: Collection[str]) -> tuple[str, ...]:
@@ -16,7 +17,7 @@ def depends(libraries: Iterable[ElfFacts], bundled: Collection[str]) -> tuple[st
     """
     host = [facts for facts in libraries if facts.abi == "glibc"]
     linked = {name for facts in host for name in facts.needed} - set(bundled)
-    versions = {"libc6": _newest(f.glibc_needed for f in host), "libstdc++6": _libstdcxx(host)}
+    versions = {"libc6": newest(f.glibc_needed for f in host), "libstdc++6": _libstdcxx(host)}
     found = []
     for row in catalog.table("debian")["runtime_package"]:
         if linked & set(row["libraries"]):
@@ -26,17 +27,8 @@ def depends(libraries: Iterable[ElfFacts], bundled: Collection[str]) -> tuple[st
 
 
 def _libstdcxx(host: Iterable[ElfFacts]) -> str | None:
-    wanted = _newest(facts.glibcxx_needed for facts in host)
+    wanted = newest(facts.glibcxx_needed for facts in host)
     if wanted is None:
         return None
-    rows = sorted(catalog.table("debian")["libstdcxx"], key=lambda row: _numbers(row["glibcxx"]))
-    return next((row["debian"] for row in rows if _numbers(row["glibcxx"]) >= _numbers(wanted)), None)
-
-
-def _newest(versions: Iterable[str | None]) -> str | None:
-    known = [version for version in versions if version]
-    return max(known, key=_numbers) if known else None
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.split("."))
+    rows = sorted(catalog.table("debian")["libstdcxx"], key=lambda row: numbers(row["glibcxx"]))
+    return next((row["debian"] for row in rows if numbers(row["glibcxx"]) >= numbers(wanted)), None)

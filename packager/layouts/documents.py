@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from packager.bundle import BundleFile
 from packager.layouts import Layout, layout_of
 from packager.plan_model import TargetPlan
-from packager.resources import text
+from packager.templating import fill
 
 
 def sums(files: Sequence[BundleFile], layout: Layout) -> str:
@@ -23,10 +23,7 @@ def sums(files: Sequence[BundleFile], layout: Layout) -> str:
 
 def readme(plan: TargetPlan, files: Sequence[BundleFile]) -> str:
     """The package's README: contents, how to run, how to check."""
-    from jinja2 import Environment, StrictUndefined
-
     layout = layout_of(plan.system)
-    environment = Environment(undefined=StrictUndefined, trim_blocks=True, keep_trailing_newline=True)  # noqa: S701
     runner = next(file.path for file in files if file.role == "runner")
-    template = environment.from_string(text("templates", "documents", f"README-{plan.system}.txt.jinja"))
-    return template.render(plan=plan, layout=layout, runner=runner, files=files)
+    name = f"README-{plan.system}.txt.jinja"
+    return fill("documents", name, plan=plan, layout=layout, runner=runner)

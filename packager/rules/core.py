@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from packager.bundle import BundleFile
-from packager.facts.types import ContextFacts, DamagedFacts, Facts
+from packager.facts.types import ContextFacts, Facts
 from packager.manifest_model import Allow
 from packager.model import Frozen
 from packager.plan_model import TargetPlan
@@ -96,10 +96,6 @@ class Case(Frozen):
     files: tuple[Examined, ...] = ()
     proofs: tuple[Proof, ...] = ()
     asked: tuple[Asked, ...] = ()
-
-    def of_role(self, *roles: str) -> tuple[Examined, ...]:
-        """Files of these roles whose bytes could be read."""
-        return tuple(e for e in self.files if e.file.role in roles and not isinstance(e.facts, DamagedFacts))
 
     def one(self, role: str, arch: int | None = None) -> Examined | None:
         """The file of this role (and Hexagon arch), readable or not; None when there is none."""

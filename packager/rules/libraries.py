@@ -10,8 +10,9 @@ from packager.catalog import Abi, role_file
 from packager.facts.types import DamagedFacts, ElfFacts, PeFacts
 from packager.plan_model import TargetPlan
 from packager.rules.core import Case, Said, Severity, rule
-from packager.rules.reading import HEXAGON, elves, libraries, misfit, misnamed, numbers, socs_of
+from packager.rules.reading import HEXAGON, elves, libraries, misfit, misnamed, socs_of
 from packager.rules.table import host_libraries
+from packager.versions import numbers
 
 
 @rule("HEX101", severity=Severity.ERROR)

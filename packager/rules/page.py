@@ -1,4 +1,4 @@
-"""The pages about rules: what `explain` prints, and `docs/rules.md` as a whole."""
+"""`docs/rules.md`: a page for every rule, made from the table that `explain` prints from too."""
 
 from __future__ import annotations
 

@@ -6,7 +6,6 @@ nobody else's, a file of the wrong kind HEX107's, and `libraries` hands out only
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -17,6 +16,7 @@ from packager.facts.types import DamagedFacts, ElfFacts, PeFacts
 from packager.plan_model import TargetPlan
 from packager.rules.core import Case, Examined
 from packager.rules.table import texts
+from packager.versions import numbers
 
 HEXAGON = "HEXAGON"  # as ElfFacts.machine says it
 MANIFEST = "manifest"  # stands for a file's name where the fault is in what was asked for
@@ -32,11 +32,6 @@ class Library(NamedTuple):
     def release(self) -> str | None:
         """The QAIRT release it names: the whole build id where it has one, else three numbers."""
         return self.facts.qairt_build or self.facts.qairt_release
-
-
-def numbers(version: str) -> tuple[int, ...]:
-    """`v2.51.0.260929181845` as (2, 51, 0, 260929181845)."""
-    return tuple(int(part) for part in re.findall(r"\d+", version))
 
 
 def same_release(one: str, other: str) -> bool:

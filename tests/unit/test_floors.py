@@ -15,7 +15,9 @@ import packager
 ROOT = Path(packager.__file__).parent
 
 FLOORS = {
-    0: ("__init__", "errors", "model", "resources", "files", "catalog", "codeprint"),
+    0: (
+        "__init__", "errors", "model", "versions", "resources", "templating", "files", "catalog", "codeprint",
+    ),
     1: (
         "facts", "manifest", "manifest_model", "manifest_problems", "manifest_schema", "diagnostics",
         "source_map", "toml_errors", "bundle", "plan_model", "naming", "decoder",
