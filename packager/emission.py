@@ -49,9 +49,19 @@ class Emission:
         return done
 
     def publish(self) -> None:
-        """Give every package its final name."""
-        for done in self._written:
-            (self._folder / done.file_name).replace(self._out / done.file_name)
+        """Give every package its final name; when that fails, the older packages are back in place."""
+        kept: list[tuple[Path, Path]] = []
+        try:
+            for done in self._written:
+                final, older = self._out / done.file_name, self._folder / f"older-{done.file_name}"
+                if final.exists():
+                    final.replace(older)
+                    kept.append((older, final))
+                (self._folder / done.file_name).replace(final)
+        except BaseException:
+            for older, final in kept:
+                older.replace(final)
+            raise
 
 
 @contextlib.contextmanager

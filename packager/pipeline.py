@@ -202,6 +202,8 @@ def _stage(
         for plan in plans:
             libraries = acquisition.libraries(plan)
             contexts = compilation.contexts(plan)
+            if not runners[plan.abi.id].done():
+                tell(f"waiting for hexrun for {plan.abi.id}")
             runner = runners[plan.abi.id].result()
             tell(f"judging {plan.label}")
             bundle, examined = Staging(store, plan).stage(libraries, contexts, runner)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from importlib.resources import as_file
 from pathlib import Path
 
@@ -12,8 +13,8 @@ from packager.errors import ManifestError, nearest
 _NAME = re.compile(r"[a-z][a-z0-9-]*[a-z0-9]")
 
 
-def create(name: str, soc_word: str, system: str, parent: Path) -> Path:
-    """Write `parent/name/app.toml` and return the folder.
+def create(name: str, soc_word: str | None, system: str | None, parent: Path) -> Path:
+    """Write `parent/name/app.toml` and return the folder; None takes the table's default.
 
     A SoC whose HTP takes no float model gets a quantized precision. Raises ManifestError for a bad
     name, an unknown SoC or system, and a folder that exists.
@@ -21,6 +22,8 @@ def create(name: str, soc_word: str, system: str, parent: Path) -> Path:
     # Below cookiecutter's own front end, which reads the user's configuration and writes a replay file.
     from cookiecutter.generate import generate_files
 
+    usual = tomllib.loads(resources.text("manifests", "defaults.toml"))["init"]
+    soc_word, system = soc_word or usual["soc"], system or usual["os"]
     if not _NAME.fullmatch(name):
         raise ManifestError(
             f'"{name}" is no package name', fix="use lower-case letters, digits and hyphens, a letter first"

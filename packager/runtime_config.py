@@ -43,30 +43,56 @@ def dialect(release: str) -> Dialect:
     return max((row for row in rows if numbers(row.since) <= wanted), key=lambda row: numbers(row.since))
 
 
+class HtpGraph(Frozen):
+    """How the backend runs graphs: `vtcm_mb` 0 is all there is, `O` the optimization level."""
+
+    graph_names: tuple[str, ...]
+    vtcm_mb: int
+    O: int  # noqa: E741 (the key's own name)
+    fp16_relaxed_precision: int | None = None
+    hvx_threads: int | None = None
+
+
+class HtpCore(Frozen):
+    """The power vote of one core; times in microseconds."""
+
+    core_id: int
+    perf_profile: str
+    rpc_control_latency: int
+    rpc_polling_time: int | None = None
+
+
+class HtpDevice(Frozen):
+    """The NPU that graphs are for. `soc_model` is written under the dialect's key."""
+
+    device_id: int
+    soc_model: int
+    dsp_arch: str
+    pd_session: str
+    cores: tuple[HtpCore, ...]
+
+
 def htp_config(plan: TargetPlan, soc: catalog.Soc, graph_names: tuple[str, ...]) -> dict[str, Any]:
     """The backend-extension document for one SoC (`graphs`, `devices`), in its release's dialect."""
     spelling = dialect(plan.runtime_set.release.version)
-    graph: dict[str, Any] = {
-        "graph_names": list(graph_names),
-        "vtcm_mb": plan.vtcm_mb,
-        "O": plan.optimization,
-    }
-    if plan.precision == "float":
-        graph["fp16_relaxed_precision"] = 1
-    if plan.hvx_threads:
-        graph["hvx_threads"] = plan.hvx_threads
-    core: dict[str, Any] = {"core_id": 0, "rpc_control_latency": plan.rpc_latency_us}
-    core["perf_profile"] = plan.power
-    if plan.rpc_polling_us is not None:
-        core["rpc_polling_time"] = plan.rpc_polling_us
-    device = {
-        "device_id": 0,
-        spelling.soc_key: soc.soc_model,
-        "dsp_arch": soc.arch,
-        "pd_session": "unsigned",
-        "cores": [core],
-    }
-    return {"graphs": [graph] if spelling.graphs == "array" else graph, "devices": [device]}
+    graph = HtpGraph(
+        graph_names=graph_names,
+        vtcm_mb=plan.vtcm_mb,
+        O=plan.optimization,
+        fp16_relaxed_precision=1 if plan.precision == "float" else None,
+        hvx_threads=plan.hvx_threads or None,
+    ).model_dump(mode="json", exclude_none=True)
+    core = HtpCore(
+        core_id=0,
+        perf_profile=plan.power,
+        rpc_control_latency=plan.rpc_latency_us,
+        rpc_polling_time=plan.rpc_polling_us,
+    )
+    device = HtpDevice(
+        device_id=0, soc_model=soc.soc_model, dsp_arch=soc.arch, pd_session="unsigned", cores=(core,)
+    ).model_dump(mode="json", exclude_none=True)
+    spelled = {spelling.soc_key if key == "soc_model" else key: value for key, value in device.items()}
+    return {"graphs": [graph] if spelling.graphs == "array" else graph, "devices": [spelled]}
 
 
 def net_run_config(plan: TargetPlan, htp_file: str) -> dict[str, Any]:

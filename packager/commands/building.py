@@ -116,10 +116,10 @@ def plan(_: Context, manifest: str = "app.toml", target: str | None = None, json
     help={
         "name": "name of the package and folder",
         "soc": "the SoC, any of its names",
-        "os": "linux or windows",
+        "os": "its operating system",
     },
 )
-def init(_: Context, name: str, soc: str = "qcs6490", os: str = "linux") -> None:
+def init(_: Context, name: str, soc: str | None = None, os: str | None = None) -> None:
     """Start a new project: a folder with a manifest that fits the SoC."""
     from packager.project import create
 

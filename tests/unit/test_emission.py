@@ -105,3 +105,20 @@ def test_packages_count_as_unchanged_only_byte_for_byte(tmp_path):
     assert not unchanged(tmp_path, [written])
     path.unlink()
     assert not unchanged(tmp_path, [written])
+
+
+def test_older_packages_come_back_when_a_later_one_cannot_take_its_place(tmp_path):
+    plan = target_plan(formats=("tar.zst", "deb"))
+    dist = tmp_path / "dist"
+    dist.mkdir()
+    first, second = (dist / package.file_name for package in plan.packages)
+    first.write_bytes(b"yesterday's")
+    with pytest.raises(InputUnavailable), emission(dist) as output:
+        for package in plan.packages:
+            output.write(plan, package, bundle_of(CONTENT, tmp_path), 0)
+        output.write(plan, plan.packages[1], bundle_of(CONTENT, tmp_path), 0)
+        (output._folder / plan.packages[1].file_name).unlink()
+        output.publish()
+
+    assert first.read_bytes() == b"yesterday's"
+    assert not second.exists()
