@@ -59,6 +59,10 @@ def files_below(paths: Iterable[Path]) -> list[Path]:
             files += sorted(child for child in path.rglob("*") if child.is_file() and not child.is_symlink())
         elif path.is_dir() or path.is_file():
             files.append(path)
+        elif path.exists():
+            raise InputUnavailable(
+                f"{path} is neither a file nor a folder", fix="name a file, or copy what it yields into one"
+            )
         else:
             here = [p.name for p in path.parent.iterdir()] if path.parent.is_dir() else []
             close = nearest(path.name, here)

@@ -10,6 +10,7 @@ import re
 import sys
 import traceback
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, ClassVar
 
 from invoke.exceptions import Exit
@@ -38,6 +39,9 @@ def _guarded(body: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(body)
     def run(*args: Any, **kwargs: Any) -> Any:
+        # Python has no stream at all where the caller closed the descriptor (`>&-`).
+        sys.stdout = sys.stdout or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
+        sys.stderr = sys.stderr or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
         try:
             return body(*args, **kwargs)
         except HexpackError as problem:

@@ -174,3 +174,20 @@ def test_a_number_that_json_cannot_say_becomes_null(capsys):
     print_json({"cosine": float("nan"), "list": [1.5, float("inf")]})
 
     assert json.loads(capsys.readouterr().out) == {"cosine": None, "list": [1.5, None]}
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+def test_a_closed_stream_is_no_defect(closed):
+    program = f'"{sys.executable}" -c "from packager.commands.program import main; main()" socs v68'
+
+    ended = subprocess.run(["bash", "-c", f"{program} {closed}"], capture_output=True, text=True, check=False)
+
+    assert ended.returncode == 0, ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+def test_inspect_of_a_device_says_that_it_is_no_file():
+    refused = hexpack("inspect", "/dev/null")
+
+    assert refused.returncode == 3
+    assert "neither a file nor a folder" in refused.stderr
