@@ -23,7 +23,7 @@ from packager.facts.types import (
     PeFacts,
 )
 from packager.model import Frozen
-from packager.report import console, human_size, show, table
+from packager.report import add, console, human_size, show, table
 
 SCHEMA_VERSION: Final = 1
 _MOST_MEMBERS = 200  # of those that nobody asks about; libraries and models are always shown
@@ -111,7 +111,7 @@ def print_inspected(file: Inspected) -> None:
     rows = table("fact", "value")
     rows.show_header = False
     for name, value in _rows(file.facts):
-        rows.add_row(f"  {name}", value)
+        add(rows, f"  {name}", value)
     show(rows)
     if file.members:
         _print_members(file)
@@ -127,7 +127,8 @@ def _print_members(file: Inspected) -> None:
             left_out += 1
             continue
         name = member.name.removeprefix(f"{file.path}{INSIDE}")
-        rows.add_row(
+        add(
+            rows,
             human_size(member.about.size),
             f"{name} -> {member.about.link}" if member.about.link else name,
             summary(member.facts) if member.facts is not None else "",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from packager.catalog import Soc
 from packager.manifest_model import PathSource
 from packager.plan_model import Plan, TargetPlan
-from packager.report import console, findings_text, show, table
+from packager.report import add, console, findings_text, show, table
 from packager.rules.core import Finding
 
 if TYPE_CHECKING:
@@ -37,17 +37,17 @@ def _print_target(out: Console, target: TargetPlan) -> None:
     origin = f"folder {libraries.path}" if libraries.path else f"{libraries.wheel} ({libraries.platform})"
     rows = table("field", "value")
     rows.show_header = False
-    rows.add_row("  system", f"{target.system}, {target.abi.id}")
+    add(rows, "  system", f"{target.system}, {target.abi.id}")
     for soc in target.socs:
-        rows.add_row("  SoC", f"{soc.id} = {soc.title}: {_known(soc)}")
+        add(rows, "  SoC", f"{soc.id} = {soc.title}: {_known(soc)}")
         for conflict in soc.conflicts:
-            rows.add_row("", f"sources disagree: {conflict}")
-    rows.add_row("  runtime", f"{target.runtime}, {target.precision}, {', '.join(target.compute)}")
-    rows.add_row("  HTP", f"O{target.optimization}, VTCM {target.vtcm_mb or 'all'} MB, power {target.power}")
-    rows.add_row("  QAIRT", f"{libraries.release.version} ({libraries.release.build}) from {origin}")
-    rows.add_row("  libraries", " ".join(file.name for file in libraries.files))
+            add(rows, "", f"sources disagree: {conflict}")
+    add(rows, "  runtime", f"{target.runtime}, {target.precision}, {', '.join(target.compute)}")
+    add(rows, "  HTP", f"O{target.optimization}, VTCM {target.vtcm_mb or 'all'} MB, power {target.power}")
+    add(rows, "  QAIRT", f"{libraries.release.version} ({libraries.release.build}) from {origin}")
+    add(rows, "  libraries", " ".join(file.name for file in libraries.files))
     for package in target.packages:
-        rows.add_row("  package", package.file_name)
+        add(rows, "  package", package.file_name)
     out.print(target.label, markup=False)
     show(rows)
 

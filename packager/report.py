@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from packager.diagnostics import printable
 from packager.rules.core import Finding, Severity
 
 if TYPE_CHECKING:
@@ -137,6 +138,13 @@ def table(*columns: str, right: Iterable[str] = ()) -> Table:
     return made
 
 
+def add(rows: Table, *cells: str) -> None:
+    """Add a row of plain text: names from outside hold no markup and cannot control the terminal."""
+    from rich.text import Text
+
+    rows.add_row(*(Text(printable(cell)) for cell in cells))
+
+
 def show(rows: Table) -> None:
     """Print a table; in a log without the padding that rich leaves at the end of lines."""
     out = console()
@@ -163,8 +171,13 @@ def print_report(report: Report) -> None:
                     if proof
                     else ("-",) * 3
                 )
-                contexts.add_row(
-                    one.label, context.soc, human_size(context.size), f"{context.seconds:.2f} s", *numbers
+                add(
+                    contexts,
+                    one.label,
+                    context.soc,
+                    human_size(context.size),
+                    f"{context.seconds:.2f} s",
+                    *numbers,
                 )
         show(contexts)
         print()
@@ -173,7 +186,7 @@ def print_report(report: Report) -> None:
         for one in report.targets:
             for written in one.packages:
                 state = "new" if written.changed else "unchanged"
-                packages.add_row(written.file_name, human_size(written.blob.size), state)
+                add(packages, written.file_name, human_size(written.blob.size), state)
         show(packages)
         print()
     if report.findings:

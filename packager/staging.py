@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Sequence
 
 from pydantic import TypeAdapter
@@ -116,9 +117,8 @@ class Staging:
     def _facts(self, file: BundleFile) -> Facts:
         """What the bytes say, remembered by their digest."""
         key = key_of({"blob": file.blob.sha256, "hexpack": codeprint(), "tools": surroundings()})
-        known = self._store.recall("facts", key)
-        if known is not None:
-            return _FACTS.validate_python(known)
+        with contextlib.suppress(ValueError):  # no record, or a damaged one
+            return _FACTS.validate_python(self._store.recall("facts", key))
         facts = examine(file.local)
         if isinstance(facts, DamagedFacts):
             return facts  # a reader that ran out of time or memory must get another chance

@@ -8,7 +8,7 @@ from typing import Any
 from invoke.context import Context
 from invoke.exceptions import Exit
 
-from packager.commands.support import command, print_json
+from packager.commands.support import command, print_json, readers_may_leave
 from packager.errors import ManifestError, RuleRefused
 
 _MANIFEST = {
@@ -53,10 +53,11 @@ def _run(manifest: str, *, write: bool, as_json: bool, **options: Any) -> None:
     document = load(Path(manifest))
     with Progress().running() as tell:
         report = run(document, Options(epoch=_epoch(), write=write, **options), Store(), tell)
-    if as_json:
-        print_json(report.model_dump(mode="json"))
-    else:
-        print_report(report)
+    with readers_may_leave():
+        if as_json:
+            print_json(report.model_dump(mode="json"))
+        else:
+            print_report(report)
     if report.refused:
         raise Exit(code=RuleRefused.exit_code)
 
@@ -124,7 +125,8 @@ def init(_: Context, name: str, soc: str | None = None, os: str | None = None) -
     from packager.project import create
 
     folder = create(name, soc, os, Path.cwd())
-    print(f"{folder}/app.toml is written; put model.onnx beside it and run `hexpack plan` there")
+    print(f"{folder}/app.toml is written; put model.onnx beside it, and calibration data where it asks for")
+    print(f"some; then `hexpack plan --manifest {folder}/app.toml` shows what it builds")
 
 
 TASKS = (package, check, plan, init)

@@ -27,7 +27,7 @@ def inspect(_: Context, words: tuple[str, ...], json: bool = False) -> None:
 def socs(_: Context, words: tuple[str, ...], json: bool = False) -> None:
     """The SoC table, or the rows that match: socs [WORD]."""
     from packager import catalog
-    from packager.report import show, table
+    from packager.report import add, show, table
 
     word = " ".join(words)
     found = catalog.find_socs(word) if word else catalog.socs()
@@ -44,7 +44,8 @@ def socs(_: Context, words: tuple[str, ...], json: bool = False) -> None:
     known = {True: "yes", False: "no", None: "?"}
     rows = table("id", "soc_model", "arch", "VTCM", "float", "names", right=("soc_model", "VTCM"))
     for soc in found:
-        rows.add_row(
+        add(
+            rows,
             soc.id,
             str(soc.soc_model),
             soc.arch,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Iterator
 
 from invoke.exceptions import Exit, ParseError
@@ -19,7 +20,13 @@ class HexpackProgram(Program):
     def parse_core(self, argv: list[str] | None) -> None:
         """Parse what stands before the command."""
         with _usage():
-            super().parse_core(argv)
+            super().parse_core(self._help_first(argv or sys.argv))
+
+    def _help_first(self, argv: list[str]) -> list[str]:
+        """`inspect --help` as `--help inspect`: a task that wants a word would take --help for it."""
+        tasks = [word for word in argv[1:] if self.namespace and word in self.namespace.task_names]
+        asks = {"--help", "-h"} & set(argv[1:])
+        return [argv[0], "--help", tasks[0]] if asks and tasks else argv
 
     def parse_tasks(self) -> None:
         """Parse the command and its arguments."""

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import functools
+import io
 import json
 import math
 import os
 import re
+import signal
 import sys
+import threading
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -18,10 +23,9 @@ from invoke.parser.argument import Argument
 from invoke.tasks import Task, task
 
 from packager import __version__
-from packager.errors import HexpackError
+from packager.errors import HexpackError, InputUnavailable
 
 DEFECT = 70
-INTERRUPTED = 130
 
 
 def command(**options: Any) -> Callable[[Callable[..., None]], Task[Any]]:
@@ -39,35 +43,88 @@ def _guarded(body: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(body)
     def run(*args: Any, **kwargs: Any) -> Any:
-        # Python has no stream at all where the caller closed the descriptor (`>&-`).
-        sys.stdout = sys.stdout or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
-        sys.stderr = sys.stderr or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
-        try:
-            return body(*args, **kwargs)
-        except HexpackError as problem:
-            print(problem.render(), file=sys.stderr)
-            if kwargs.get("json"):
-                print_json(problem.document())
-            raise Exit(code=problem.exit_code) from None
-        except KeyboardInterrupt:
-            print("interrupted: nothing was left half-written", file=sys.stderr)
-            raise Exit(code=INTERRUPTED) from None
-        except BrokenPipeError:
-            # The reader went away (`| head`); point stdout elsewhere so that the exit flush stays silent.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            raise Exit(code=0) from None
-        except Exit:
-            raise
-        except Exception:
-            traceback.print_exc()
-            print(
-                f"\nThis is a defect of hexpack {__version__}, not of your manifest. Please report it with"
-                " the lines above, the manifest, and the output of `hexpack --version`.",
-                file=sys.stderr,
-            )
-            raise Exit(code=DEFECT) from None
+        _prepare_streams()
+        with _signals() as received:
+            try:
+                body(*args, **kwargs)
+                sys.stdout.flush()
+            except (HexpackError, KeyboardInterrupt) as problem:
+                # Ctrl-C reaches the compilers too, and their end may be noticed before it.
+                if received or isinstance(problem, KeyboardInterrupt):
+                    print("interrupted: nothing was left half-written", file=sys.stderr)
+                    raise Exit(code=128 + (received or [signal.SIGINT])[0]) from None
+                print(problem.render(), file=sys.stderr)
+                if kwargs.get("json"):
+                    print_json(problem.document())
+                raise Exit(code=problem.exit_code) from None
+            except BrokenPipeError:
+                _nobody_reads()
+                raise Exit(code=0) from None
+            except Exit:
+                raise
+            except Exception as problem:
+                raise Exit(code=_unexpected(problem)) from None
 
     return run
+
+
+def _unexpected(problem: Exception) -> int:
+    """Say what happened; the exit code."""
+    if isinstance(problem, OSError) and problem.errno == errno.ENOSPC:
+        print(f"error: no space is left for the output ({problem})", file=sys.stderr)
+        _nobody_reads()
+        return InputUnavailable.exit_code
+    traceback.print_exc()
+    print(
+        f"\nThis is a defect of hexpack {__version__}, not of your manifest. Please report it with"
+        " the lines above, the manifest, and the output of `hexpack --version`.",
+        file=sys.stderr,
+    )
+    return DEFECT
+
+
+def _prepare_streams() -> None:
+    """Streams that take every text: Python has none where the caller closed it (`>&-`)."""
+    sys.stdout = sys.stdout or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
+    sys.stderr = sys.stderr or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+
+def _nobody_reads() -> None:
+    """Point stdout elsewhere, so that the flush at exit stays silent."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+@contextlib.contextmanager
+def _signals() -> Iterator[list[int]]:
+    """The signals that asked to stop, of which a CI system sends SIGTERM; both end children and clean up."""
+    received: list[int] = []
+
+    def stop(number: int, _frame: object) -> None:
+        received.append(number)
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread():
+        yield received
+        return
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield received
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextlib.contextmanager
+def readers_may_leave() -> Iterator[None]:
+    """A verdict counts even when nobody reads it to its end (`| head`)."""
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _nobody_reads()
 
 
 def print_json(document: Any) -> None:

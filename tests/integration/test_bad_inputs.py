@@ -402,3 +402,32 @@ def test_a_pattern_without_files_is_no_defect(project, pattern):
 
     assert done.returncode in (2, 3)
     assert "Traceback" not in done.stderr
+
+
+def test_a_refusal_is_exit_code_1_also_when_nobody_reads_it(project):
+    project.change("qcs9075", "qcs6490")
+    program = f'"{sys.executable}" -c "from packager.commands.program import main; main()" package --json'
+
+    ended = subprocess.run(
+        ["bash", "-c", f"{program} | true; exit ${{PIPESTATUS[0]}}"],
+        cwd=project.folder, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+    assert ended.returncode == 1
+    assert "Traceback" not in ended.stderr
+
+
+def test_a_damaged_record_of_a_step_is_made_again(project, tmp_path):
+    own = Project(tmp_path / "own", {}, tmp_path / "store")
+    shutil.copytree(project.folder, own.folder, dirs_exist_ok=True)
+    (tmp_path / "store").mkdir()
+    (tmp_path / "store" / "zig").symlink_to(project._store / "zig")
+    assert own.run().returncode == 0
+    for record in (tmp_path / "store" / "steps").rglob("*.json"):
+        record.write_text("[1, 2]")
+    shutil.rmtree(own.folder / "dist")
+
+    again = own.run()
+
+    assert again.returncode == 0, again.stderr
+    assert len(list((own.folder / "dist").iterdir())) == 2

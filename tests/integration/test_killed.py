@@ -78,6 +78,18 @@ def test_ctrl_c_says_so_with_its_own_exit_code_and_leaves_nothing(project):
     assert not list(project.folder.glob("dist/.hexpack-*"))
 
 
+def test_a_cancelled_job_ends_its_compilers_and_cleans_up(project):
+    process = project.start()
+    time.sleep(1.2)
+    process.terminate()
+    _, said = process.communicate(timeout=60)
+
+    assert process.returncode == 143
+    assert "interrupted" in said
+    assert packages(project) == []
+    assert not list((project.folder.parent / "store" / "tmp").glob(".work-*"))
+
+
 def test_two_runs_at_once_on_one_store_both_finish_with_the_same_bytes(project):
     first, second = project.start("--out", "one"), project.start("--out", "two")
 

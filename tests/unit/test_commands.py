@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -191,3 +193,53 @@ def test_inspect_of_a_device_says_that_it_is_no_file():
 
     assert refused.returncode == 3
     assert "neither a file nor a folder" in refused.stderr
+
+
+def test_names_inside_an_archive_are_shown_as_they_are(tmp_path):
+    with zipfile.ZipFile(tmp_path / "odd.zip", "w") as archive:
+        for name in ("[/red]x.so", "[red]y[/red]", "a\x1b[31mb.so"):
+            archive.writestr(name, "text")
+
+    shown = hexpack("inspect", str(tmp_path / "odd.zip"))
+
+    assert shown.returncode == 0, shown.stderr
+    assert "[/red]x.so" in shown.stdout
+    assert "[red]y[/red]" in shown.stdout
+    assert "\x1b" not in shown.stdout
+
+
+def test_a_stream_that_cannot_say_every_letter_is_no_defect():
+    code = "from packager.commands.program import main; main()"
+    environment = os.environ | {"PYTHONIOENCODING": "ascii"}
+
+    ended = subprocess.run(
+        [sys.executable, "-c", code, "explain", "HEX104"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert ended.returncode == 0, ended.stderr
+    assert "HEX104" in ended.stdout
+
+
+def test_an_output_without_space_is_an_output_without_space():
+    program = (
+        f'"{sys.executable}" -c "from packager.commands.program import main; main()" socs v68 > /dev/full'
+    )
+
+    ended = subprocess.run(["bash", "-c", program], capture_output=True, text=True, check=False)
+
+    assert ended.returncode == 3
+    assert "no space is left for the output" in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+@pytest.mark.parametrize("name", ["inspect", "explain", "init", "package"])
+def test_help_stands_before_or_behind_the_command(name):
+    before, behind = hexpack("--help", name), hexpack(name, "--help")
+
+    assert before.returncode == behind.returncode == 0
+    assert before.stdout == behind.stdout
+    assert name in behind.stdout
