@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import signal
+import subprocess
 import time
 
 import pytest
@@ -68,10 +69,22 @@ def test_a_run_killed_at_any_moment_leaves_nothing_that_looks_finished_and_the_n
     assert not list((project.folder / "dist").glob(".hexpack-*"))
 
 
-def test_ctrl_c_says_so_with_its_own_exit_code_and_leaves_nothing(project):
-    code, said = stop(project, signal.SIGINT, 1.2)
+def begun(project: Project) -> subprocess.Popen[str]:
+    """A run that has said something, so that it is past its start."""
+    process = project.start()
+    assert process.stderr is not None
+    assert "building" in process.stderr.readline()
+    time.sleep(0.5)
+    return process
 
-    assert code == 130
+
+def test_ctrl_c_says_so_with_its_own_exit_code_and_leaves_nothing(project):
+    process = begun(project)
+
+    os.killpg(process.pid, signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+
+    assert process.returncode == 130
     assert "interrupted" in said
     assert "Traceback" not in said
     assert packages(project) == []
@@ -79,8 +92,8 @@ def test_ctrl_c_says_so_with_its_own_exit_code_and_leaves_nothing(project):
 
 
 def test_a_cancelled_job_ends_its_compilers_and_cleans_up(project):
-    process = project.start()
-    time.sleep(1.2)
+    process = begun(project)
+
     process.terminate()
     _, said = process.communicate(timeout=60)
 
