@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import shutil
 import tempfile
@@ -85,10 +86,14 @@ def emission(out: Path) -> Iterator[Emission]:
 
 
 def _unwritable(out: Path, problem: OSError) -> HexpackError:
+    about = f": {problem.filename}" if problem.filename else ""
+    full = problem.errno == errno.ENOSPC
     return InputUnavailable(
         f"packages cannot be written to {out}",
-        evidence=(problem.strerror or str(problem),),
-        fix="free some space or name another folder with --out",
+        evidence=(f"{problem.strerror or problem}{about}",),
+        fix="free some space, or name another folder with --out"
+        if full
+        else "name another folder with --out",
     )
 
 

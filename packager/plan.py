@@ -142,7 +142,9 @@ def _packages(
     packages = []
     for position, word in enumerate(target.formats):
         row = rows.get(word)
-        if row is None or abi.system not in row.systems:
+        if word in target.formats[:position]:
+            problems.add((*at, "formats", position), f'"{word}" is listed already')
+        elif row is None or abi.system not in row.systems:
             problems.unknown((*at, "formats", position), f"package format for {abi.system}", word, here)
         elif row.later:
             ready = f"this version writes {', '.join(here)}" if here else "this version writes none yet"

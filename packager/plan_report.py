@@ -43,7 +43,8 @@ def _print_target(out: Console, target: TargetPlan) -> None:
         for conflict in soc.conflicts:
             add(rows, "", f"sources disagree: {conflict}")
     add(rows, "  runtime", f"{target.runtime}, {target.precision}, {', '.join(target.compute)}")
-    add(rows, "  HTP", f"O{target.optimization}, VTCM {target.vtcm_mb or 'all'} MB, power {target.power}")
+    vtcm = f"{target.vtcm_mb} MB of VTCM" if target.vtcm_mb else "all VTCM"
+    add(rows, "  HTP", f"O{target.optimization}, {vtcm}, power {target.power}")
     add(rows, "  QAIRT", f"{libraries.release.version} ({libraries.release.build}) from {origin}")
     add(rows, "  libraries", " ".join(file.name for file in libraries.files))
     for package in target.packages:

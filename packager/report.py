@@ -154,8 +154,8 @@ def show(rows: Table) -> None:
     sys.stdout.flush()
 
 
-def print_report(report: Report) -> None:
-    """The outcome of `package` or `check` for a person."""
+def print_report(report: Report, *, written: bool) -> None:
+    """The outcome of `package` (`written`) or of `check` for a person."""
     out = console()
     proofs = {(t.label, proof.soc): proof for t in report.targets for proof in t.proofs}
     if any(t.contexts for t in report.targets):
@@ -181,12 +181,12 @@ def print_report(report: Report) -> None:
                 )
         show(contexts)
         print()
-    if any(t.packages for t in report.targets) and not report.refused:
+    if written and not report.refused:
         packages = table("package", "size", "state", right=("size",))
         for one in report.targets:
-            for written in one.packages:
-                state = "new" if written.changed else "unchanged"
-                add(packages, written.file_name, human_size(written.blob.size), state)
+            for package in one.packages:
+                state = "new" if package.changed else "unchanged"
+                add(packages, package.file_name, human_size(package.blob.size), state)
         show(packages)
         print()
     if report.findings:

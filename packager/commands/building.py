@@ -57,7 +57,7 @@ def _run(manifest: str, *, write: bool, as_json: bool, **options: Any) -> None:
         if as_json:
             print_json(report.model_dump(mode="json"))
         else:
-            print_report(report)
+            print_report(report, written=write)
     if report.refused:
         raise Exit(code=RuleRefused.exit_code)
 

@@ -32,7 +32,8 @@ def command(**options: Any) -> Callable[[Callable[..., None]], Task[Any]]:
     """A task (`options` are invoke's) whose errors reach the user as messages and exit codes."""
 
     def declare(body: Callable[..., None]) -> Task[Any]:
-        made: Task[Any] = task(**options)(_guarded(body))
+        # No short flags: invoke makes them up, and `-o` would be `out` here and `offline` there.
+        made: Task[Any] = task(auto_shortflags=False, **options)(_guarded(body))
         return made
 
     return declare

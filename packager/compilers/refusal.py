@@ -65,8 +65,8 @@ def explain(job: CompileJob, status: str, nodes: Sequence[Sequence[str]], log: s
         return ToolFailed(
             f"{who} takes none of the {_count(len(left), 'node')} of the model",
             evidence=tuple(_table(left)),
-            fix="remove operators whose output size depends on the data, and do their work on the CPU after"
-            " the model",
+            fix="do the work of these nodes on the CPU, before or after the model; an operator whose output"
+            " size depends on the data cannot run on the NPU",
         )
     if not refused:
         return ToolFailed(

@@ -157,6 +157,7 @@ INFO_OF_VERSION: dict[int, type[InfoV1 | InfoV3]] = {1: InfoV1, 2: InfoV1, 3: In
 # 48, 64 and 88 bytes for graphs, 120 (up to core API 2.10) and 144 for tensors. The shortest stride at
 # which every element looks like one is the right one; going upwards keeps the probe inside the array.
 GRAPH_STRIDES = (48, 64, 88)
+SIZE_OF_GRAPH_VERSION = {1: 48, 2: 64, 3: 88}  # what follows a description may look like a shorter one
 TENSOR_STRIDES = (120, 144)
 GRAPH_VERSIONS = range(1, 4)
 TENSOR_VERSIONS = range(1, 3)
@@ -318,9 +319,12 @@ def context(address: int) -> Json:
     if version not in INFO_OF_VERSION:
         raise ImplausibleError(f"metadata of version {version}; 1 to 3 are known")
     info = INFO_OF_VERSION[version].from_address(address)
-    graphs = array(
-        info.graphs, within(info.graph_count, MOST_GRAPHS, "graphs"), GRAPH_STRIDES, is_graph, "graphs"
+    count = within(info.graph_count, MOST_GRAPHS, "graphs")
+    least = (
+        SIZE_OF_GRAPH_VERSION.get(Graph.from_address(at(info.graphs, "graphs")).version, 0) if count else 0
     )
+    strides = tuple(stride for stride in GRAPH_STRIDES if stride >= least)
+    graphs = array(info.graphs, count, strides, is_graph, "graphs")
     recorded = isinstance(info, InfoV3)
     return {
         "backend_id": info.backend,

@@ -56,17 +56,21 @@ def _compile_again(soc: Soc) -> str:
     return f"compile the model for {soc.id} (soc_model {soc.soc_model}, Hexagon {soc.arch})"
 
 
+def _of_another_arch(file: BundleFile, facts: ContextFacts, soc: Soc) -> Said:
+    return Said(
+        file=file.path,
+        found=f"compiled for Hexagon v{facts.hexagon_arch}",
+        wanted=f"{soc.arch}, as {soc.id} has",
+        fix=_compile_again(soc),
+    )
+
+
 @rule("HEX302", severity=Severity.ERROR)
 def context_not_newer_than_its_dsp(case: Case) -> Iterable[Said]:
     """The device refuses code for a later Hexagon."""
     for file, facts, soc in _contexts(case):
         if _too_new_for(soc, facts):
-            yield Said(
-                file=file.path,
-                found=f"compiled for Hexagon v{facts.hexagon_arch}",
-                wanted=f"{soc.arch}, as {soc.id} has",
-                fix=_compile_again(soc),
-            )
+            yield _of_another_arch(file, facts, soc)
 
 
 @rule("HEX303", severity=Severity.ERROR)
@@ -264,12 +268,7 @@ def context_for_the_full_dsp(case: Case) -> Iterable[Said]:
     """Code for an earlier Hexagon runs, and leaves the newer one's instructions unused."""
     for file, facts, soc in _contexts(case):
         if _older_than(soc, facts) and not _for_another(soc, facts):
-            yield Said(
-                file=file.path,
-                found=f"compiled for Hexagon v{facts.hexagon_arch}",
-                wanted=f"{soc.arch}, as {soc.id} has",
-                fix=_compile_again(soc),
-            )
+            yield _of_another_arch(file, facts, soc)
 
 
 @rule("HEX315", severity=Severity.ERROR)

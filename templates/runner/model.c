@@ -102,12 +102,15 @@ static bool plausible(const struct qnn_graph_info *graph)
            (graph->v1.outputs || !graph->v1.output_count);
 }
 
-/* The distance between graph descriptions grew with the System library's releases and is told nowhere.
+/* The distance between graph descriptions grew with the System library's releases and is told nowhere,
+ * but it holds the version of the first: what that appends can look like a shorter description.
  * Smallest first, so that no probe reads past the array. 0: none fits. */
 static size_t graph_stride(const struct qnn_graph_info *first, uint32_t count)
 {
-    static const size_t STRIDES[] = {48, 64, 88};
-    for (size_t i = 0; i < sizeof STRIDES / sizeof *STRIDES; i++) {
+    static const size_t STRIDES[] = {48, 64, 88}; /* also the sizes of versions 1, 2 and 3 */
+    if (!plausible(first))
+        return 0;
+    for (size_t i = first->version - 1; i < sizeof STRIDES / sizeof *STRIDES; i++) {
         uint32_t fits = 0;
         while (fits < count && plausible(graph_at(first, STRIDES[i], fits)))
             fits++;

@@ -193,6 +193,7 @@ void platform_watch_interrupts(void)
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGHUP, &action, NULL); /* the ssh or adb session ended */
 }
 
 bool platform_interrupted(void)

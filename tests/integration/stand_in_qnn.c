@@ -274,8 +274,18 @@ static qnn_error get_metadata(qnn_handle context, const void *binary, uint64_t s
     (void)size;
     for (size_t i = 0; i < GRAPHS; i++) {
         struct qnn_graph_info *graph = (struct qnn_graph_info *)(void *)(graphs + i * setting("GRAPH_STRIDE", 88));
-        graph->version = 1;
+        graph->version = setting("GRAPH_VERSION", 1);
         graph->v1 = (struct qnn_graph_v1){NAMES[i], 1, describe(tensors[0], "x"), 1, describe(tensors[1], "y")};
+        /* What version 3 appends: updateable tensors, then the backend's record. */
+        struct {
+            uint32_t count;
+            const void *first;
+            uint32_t record_size;
+            const void *record;
+            uint32_t first_operation, last_operation;
+        } rest = {setting("UPDATEABLE", 0), graphs, 112, graphs, 0, 5};
+        if (graph->version == 3)
+            memcpy((char *)graph + sizeof *graph, &rest, sizeof rest);
     }
     information.version = setting("INFO_VERSION", 3);
     if (information.version == 3) {

@@ -237,7 +237,7 @@ def test_a_vote_that_is_not_taken_is_said_and_does_not_stop_the_run(device, sett
     assert reason in ran.err
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_gives_the_power_vote_back_and_ends_with_130(device, hexrun, number):
     environment = {
         "STAND_IN_SOC": "77",
@@ -294,6 +294,13 @@ def test_graphs_are_found_at_every_known_distance_in_every_description(device, s
     ran = device.run("--describe", SOC=77, ARCH=73, GRAPHS=3, GRAPH_STRIDE=stride, INFO_VERSION=version)
 
     assert [graph["name"] for graph in ran.document["graphs"]] == ["first", "second", "third"]
+
+
+@pytest.mark.parametrize("updateable", [1, 2, 3])
+def test_updateable_tensors_of_a_graph_are_not_taken_for_the_next_graph(device, updateable):
+    ran = device.run("--describe", SOC=77, ARCH=73, GRAPHS=2, GRAPH_VERSION=3, UPDATEABLE=updateable)
+
+    assert [graph["name"] for graph in ran.document["graphs"]] == ["first", "second"]
 
 
 @pytest.mark.parametrize(

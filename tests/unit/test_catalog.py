@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 
 from packager import catalog
 from packager.errors import ManifestError
+from packager.manifest_model import ComputeUnit, PowerProfile, Runtime
 
 
 @pytest.mark.parametrize(
@@ -80,3 +83,11 @@ def test_a_search_finds_by_architecture_by_number_and_by_part_of_a_name():
     assert {soc.arch for soc in catalog.find_socs("v68")} == {"v68"}
     assert [soc.id for soc in catalog.find_socs("qcs6490")] == ["qcs6490"]
     assert "sc8380xp" in [soc.id for soc in catalog.find_socs("elite")]
+
+
+def test_the_words_of_the_manifest_are_those_of_the_tables():
+    profiles = {row["id"] for row in catalog.table("power")["profile"]}
+
+    assert set(get_args(PowerProfile)) <= profiles
+    assert set(get_args(ComputeUnit)) == {row["id"] for row in catalog.table("systems")["compute"]}
+    assert set(get_args(Runtime)) == {row["id"] for row in catalog.table("systems")["runtime"]}

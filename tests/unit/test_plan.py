@@ -114,6 +114,7 @@ def test_settings_of_a_target_win_over_defaults_and_defaults_over_the_table(tmp_
         (LINUX + 'abi = "ubuntu-gcc9.4"\n', "no wheel is known that carries QAIRT 2.51.0 for ubuntu-gcc9.4"),
         (WINDOWS.replace("x-elite", "sm8650"), "no stub and skel for Hexagon v75"),
         (LINUX.replace('"deb"', '"tar.gz"'), "are not written yet"),
+        (LINUX.replace('"deb"', '"deb", "deb"'), '"deb" is listed already'),
         (LINUX + LINUX, "2 packages would be called app-1.2.0-linux-arm64.deb"),
         (LINUX.replace('["qcs9075"]', '["qcs9075", "iq-9075-evk"]'), "which is listed already"),
         (LINUX.replace('os = "linux"', 'os = "qnx"'), '"deb"'),

@@ -33,13 +33,13 @@ class Memory:
         body += struct.pack("<I4xQ", len(shape), self.put(struct.pack(f"<{len(shape)}I", *shape)))
         return struct.pack("<I4x", version) + body.ljust(112, b"\0")
 
-    def graph(self, name, inputs, outputs, version, tensor_stride=144, record=b"") -> bytes:
+    def graph(self, name, inputs, outputs, version, tensor_stride=144, record=b"", updateable=0) -> bytes:
         body = struct.pack("<Q", self.put(name.encode() + b"\0"))
         for tensors in (inputs, outputs):
             array = b"".join(one.ljust(tensor_stride, b"\0") for one in tensors)
             body += struct.pack("<I4xQ", len(tensors), self.put(array))
         if version >= 2:
-            body += struct.pack("<I4xQ", 0, 0)
+            body += struct.pack("<I4xQ", updateable, self.put(bytes(144)) if updateable else 0)
         if version >= 3:
             body += struct.pack("<I4xQII", len(record), self.put(record), 0, 5)
         return struct.pack("<I4x", version) + body
@@ -78,6 +78,17 @@ def test_the_stride_of_graphs_is_found_for_every_version_a_library_may_know(memo
 
     assert [graph["name"] for graph in context["graphs"]] == ["first", "second", "third"]
     assert [graph["outputs"][0]["shape"] for graph in context["graphs"]] == [[3], [3], [3]]
+
+
+@pytest.mark.parametrize("updateable", [1, 2, 3])
+def test_updateable_tensors_of_a_graph_are_not_taken_for_the_next_graph(memory, updateable):
+    # Their count, the record's size and the pointers between look just like a graph of 48 bytes further on.
+    layout = {"record": bytes(112), "updateable": updateable}
+    address = memory.context(3, small_graphs(memory, 3, **layout)[:2], 88)
+
+    context = qnn_system.context(address)
+
+    assert [graph["name"] for graph in context["graphs"]] == ["first", "second"]
 
 
 @pytest.mark.parametrize("stride", [120, 144])
