@@ -119,7 +119,7 @@ class Compilation:
 
     def _prepared(self, target: TargetPlan) -> Prepared:
         shapes, precision = target.model.inputs, target.precision
-        quantizes = precision.startswith("w")
+        quantizes = precision in compilers.QUANTIZED
         key = {
             "model": self._inputs.model_digests(),
             "shapes": {name: spec.model_dump(mode="json") for name, spec in (shapes or {}).items()},

@@ -123,7 +123,7 @@ def run(document: Document, options: Options, store: Store, tell: Tell) -> Repor
     keys = {one.label: _key(one, inputs, acquisition, options) for one in plan.targets}
     outcomes = [_recalled(store, keys[one.label], one, options) for one in plan.targets]
     missing = [one for one, outcome in zip(plan.targets, outcomes, strict=True) if outcome is None]
-    staged = iter(_stage(missing, inputs, acquisition, store, tell)) if missing else iter(())
+    staged = iter(_stage(missing, inputs, acquisition, store, tell) if missing else ())
     done = [outcome or next(staged) for outcome in outcomes]
     acquisition.use(entry for outcome in done for entry in outcome.inputs)
     _respect_lock(acquisition, options)
@@ -191,12 +191,13 @@ def _recalled(store: Store, key: str, plan: TargetPlan, options: Options) -> Out
 
 def _stage(
     plans: Sequence[TargetPlan], inputs: Inputs, acquisition: Acquisition, store: Store, tell: Tell
-) -> Iterator[Outcome]:
+) -> list[Outcome]:
     """Compile, prove, lay out and judge targets; runners are built meanwhile."""
     from packager.assets import entries_of
     from packager.contexts import Compilation
     from packager.staging import Staging
 
+    outcomes = []
     with _runners(plans, store, tell) as runners:
         compilation = Compilation(store, inputs, tell)
         for plan in plans:
@@ -211,13 +212,16 @@ def _stage(
             asked = tuple(context.asked for context in contexts)
             case = Case(plan=plan, files=examined, proofs=proofs, asked=asked)
             findings = judge(case, Stage.FILES)
-            yield Outcome(
-                plan=plan,
-                report=_target_report(plan, contexts, proofs),
-                findings=findings,
-                inputs=entries_of(libraries.values()),
-                bundle=bundle,
+            outcomes.append(
+                Outcome(
+                    plan=plan,
+                    report=_target_report(plan, contexts, proofs),
+                    findings=findings,
+                    inputs=entries_of(libraries.values()),
+                    bundle=bundle,
+                )
             )
+    return outcomes
 
 
 @contextlib.contextmanager

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from packager import catalog
-from packager.compilers.preparation import QUANTIZED
+from packager.compilers import QUANTIZED
 from packager.errors import ManifestError, nearest
 from packager.manifest_model import Manifest, Settings, Target
 from packager.naming import package_stem

@@ -7,10 +7,11 @@ work runs in worker processes (`worker`, `ort_worker`), so importing this loads 
 from packager.compilers.installed import versions as toolchain
 from packager.compilers.jobs import Comparison, Compiled, CompileJob, Prepared, TensorSpec
 from packager.compilers.ort_qnn import compile_context, run_reference, run_simulator, simulate
-from packager.compilers.preparation import prepare
+from packager.compilers.preparation import QUANTIZED, prepare
 from packager.compilers.proof import prove
 
 __all__ = [
+    "QUANTIZED",
     "Comparison",
     "CompileJob",
     "Compiled",
