@@ -146,6 +146,18 @@ def table(name: str) -> dict[str, Any]:
 
 
 @functools.cache
+def rule_rows() -> tuple[dict[str, Any], ...]:
+    """The rows of all tables in `targets/rules/`, in the order of their ids."""
+    tables = [
+        path
+        for path in resources.folder("targets").joinpath("rules").iterdir()
+        if path.name.endswith(".toml")
+    ]
+    rows = [row for path in tables for row in tomllib.loads(path.read_text(encoding="utf-8"))["rule"]]
+    return tuple(sorted(rows, key=lambda row: str(row["id"])))
+
+
+@functools.cache
 def socs() -> tuple[Soc, ...]:
     """All SoCs in the order of the table."""
     return tuple(Soc.model_validate(row) for row in table("socs")["soc"])

@@ -43,7 +43,7 @@ def make_plan(document: Document) -> Plan:
     ]
     _refuse_clashes(targets, problems)
     labels = [_label(target) for target in manifest.targets]
-    known_rules = [row["id"] for row in catalog.table("rules")["rule"]]
+    known_rules = [row["id"] for row in catalog.rule_rows()]
     for index, entry in enumerate(manifest.allow):
         if entry.target is not None and entry.target not in labels:
             problems.unknown(("allow", index, "target"), "target", entry.target, labels)

@@ -10,6 +10,16 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from packager.facts.config_types import (
+    AiHubFacts,
+    AndroidManifestFacts,
+    EnvironmentFacts,
+    GenieFacts,
+    HtpConfigFacts,
+    HubAppsFacts,
+    ModelPackageFacts,
+    RunnerConfigFacts,
+)
 from packager.model import Frozen
 
 
@@ -20,7 +30,8 @@ class ElfFacts(Frozen):
     `hexagon_arch` is 73 for v73 (e_flags & 0x3ff) and None off Hexagon. `qairt_build` is the whole id
     (`v2.51.0.260929181845`), `qairt_release` the first three numbers, known for more files. `build_id` is
     the linker's id of this link in hex, `ndk` reads `r27c (12479018)`, `build_paths` are the first few
-    absolute paths of the machine that built it.
+    absolute paths of the machine that built it. `model_prefix` is `QnnModel` in a model library: what stands
+    before `_composeGraphs` in the names of its exports.
     """
 
     kind: Literal["elf"] = "elf"
@@ -35,6 +46,7 @@ class ElfFacts(Frozen):
     interpreter: str | None = None
     skel_release: str | None = None
     qnn_entries: tuple[str, ...] = ()
+    model_prefix: str | None = None
     qairt_build: str | None = None
     qairt_release: str | None = None
     glibc_needed: str | None = None
@@ -50,6 +62,8 @@ class ElfFacts(Frozen):
 class PeFacts(Frozen):
     """A Windows DLL or executable. `signature_valid` is None for an unsigned file.
 
+    `machine` is ARM64, ARM64EC, ARM64X, X64 …; `qnn_entries` and `model_prefix` are as in ElfFacts.
+
     `debug_path` is where the linker put the PDB, `build_paths` the first few absolute paths of the machine
     that built it.
     """
@@ -59,6 +73,8 @@ class PeFacts(Frozen):
     file_version: str | None = None
     product_version: str | None = None
     imports: tuple[str, ...] = ()
+    qnn_entries: tuple[str, ...] = ()
+    model_prefix: str | None = None
     signer: str | None = None
     signature_valid: bool | None = None
     qairt_build: str | None = None
@@ -98,7 +114,10 @@ class TensorFacts(Frozen):
 
 
 class GraphFacts(Frozen):
-    """One graph of a context binary. `optimization` is the O level, `vtcm_mb` is in MiB."""
+    """One graph of a context binary or DLC. `optimization` is the O level, `vtcm_mb` is in MiB.
+
+    `shared_weights_bytes` is what it takes from weights that it shares with other graphs of the context.
+    """
 
     name: str
     inputs: tuple[TensorFacts, ...]
@@ -107,6 +126,7 @@ class GraphFacts(Frozen):
     vtcm_mb: float | None = None
     hvx_threads: int | None = None
     spill_fill_bytes: int | None = None
+    shared_weights_bytes: int | None = None
 
 
 class ContextFacts(Frozen):
@@ -127,6 +147,42 @@ class ContextFacts(Frozen):
     graphs: tuple[GraphFacts, ...]
 
 
+class DlcRecord(Frozen):
+    """A record of a DLC: its zip entry, size in bytes, and what its head says (`4.0`, `NETD`)."""
+
+    name: str
+    size: int
+    role: str | None = None
+    version: str | None = None
+    identifier: str | None = None
+
+
+class DlcCache(Frozen):
+    """A model that was compiled into a DLC ahead of time. `context` is None where it cannot be told apart."""
+
+    record: str
+    size: int
+    context: ContextFacts | None = None
+
+
+class DlcFacts(Frozen):
+    """A deep learning container. `lineage` tells who wrote it: SNPE 1, SNPE 2, or QAIRT (QNN).
+
+    `converter_version` and `converter_command` are as in its metadata. `graphs` are the ones that can be
+    composed; `caches` the ones that are compiled already.
+    """
+
+    kind: Literal["dlc"] = "dlc"
+    lineage: Literal["snpe1", "snpe2", "qairt"]
+    records: tuple[DlcRecord, ...]
+    graphs: tuple[GraphFacts, ...] = ()
+    caches: tuple[DlcCache, ...] = ()
+    converter_version: str | None = None
+    converter_command: str | None = None
+    qairt_build: str | None = None
+    copyright: str | None = None
+
+
 class OnnxTensorFacts(Frozen):
     """An ONNX graph input or output; a free dimension is its name, or `?` when it has none."""
 
@@ -136,7 +192,11 @@ class OnnxTensorFacts(Frozen):
 
 
 class OnnxFacts(Frozen):
-    """An ONNX model, read without its weights. `quantized` means QuantizeLinear nodes are in the graph."""
+    """An ONNX model, read without its weights. `quantized` means QuantizeLinear nodes are in the graph.
+
+    `ranks` and `dtypes` have one tensor each as an example: of that many dimensions, of that type. They know
+    the inputs, the outputs and the values whose shapes the model itself records.
+    """
 
     kind: Literal["onnx"] = "onnx"
     ir_version: int
@@ -148,6 +208,8 @@ class OnnxFacts(Frozen):
     quantized: bool
     context_binaries: tuple[str, ...] = ()
     external_data: tuple[str, ...] = ()
+    ranks: dict[int, str] = Field(default_factory=dict)
+    dtypes: dict[str, str] = Field(default_factory=dict)
 
 
 class ArchiveMember(Frozen):
@@ -182,6 +244,22 @@ class OtherFacts(Frozen):
 
 
 Facts = Annotated[
-    ElfFacts | PeFacts | CatalogueFacts | ContextFacts | OnnxFacts | ArchiveFacts | DamagedFacts | OtherFacts,
+    ElfFacts
+    | PeFacts
+    | CatalogueFacts
+    | ContextFacts
+    | DlcFacts
+    | OnnxFacts
+    | ArchiveFacts
+    | HtpConfigFacts
+    | RunnerConfigFacts
+    | EnvironmentFacts
+    | GenieFacts
+    | AiHubFacts
+    | HubAppsFacts
+    | ModelPackageFacts
+    | AndroidManifestFacts
+    | DamagedFacts
+    | OtherFacts,
     Field(discriminator="kind"),
 ]

@@ -5,16 +5,21 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
-from packager.bundle import BundleFile
-from packager.facts.types import ContextFacts, Facts
+from packager.bundle import BundleFile, BundleLink
+from packager.facts.types import ContextFacts, Facts, OnnxFacts
 from packager.manifest_model import Allow
 from packager.model import Frozen
 from packager.plan_model import TargetPlan
 from packager.rules.table import texts
 
-CONCERNS = ("releases", "libraries", "systems", "silicon", "assets", "packages")
+F = TypeVar("F")
+
+CONCERNS = (
+    "releases", "libraries", "dependencies", "drivers", "systems", "android", "linux", "qnx", "silicon",
+    "models", "assets", "contexts", "configuration", "packages",
+)  # fmt: skip
 
 UNUSED_ALLOW = "HEX601"  # not a registered rule: only `allowed` knows which entries were of use
 
@@ -27,9 +32,10 @@ class Severity(StrEnum):
 
 
 class Stage(StrEnum):
-    """When a rule can speak: `plan` needs no file, `files` needs the staged tree."""
+    """When a rule can speak: `plan` needs no file, `model` the source model, `files` the staged tree."""
 
     PLAN = "plan"
+    MODEL = "model"
     FILES = "files"
 
 
@@ -90,16 +96,29 @@ class Asked(Frozen):
 
 
 class Case(Frozen):
-    """Everything that rules may look at for one target."""
+    """Everything that rules may look at for one target.
+
+    `model` is the source model, where it is an ONNX file. In an `inferred` case the plan was read off files
+    that somebody else made: it says what they are for, and wishes nothing.
+    """
 
     plan: TargetPlan
     files: tuple[Examined, ...] = ()
+    links: tuple[BundleLink, ...] = ()
+    model: OnnxFacts | None = None
+    inferred: bool = False
     proofs: tuple[Proof, ...] = ()
     asked: tuple[Asked, ...] = ()
 
     def one(self, role: str, arch: int | None = None) -> Examined | None:
         """The file of this role (and Hexagon arch), readable or not; None when there is none."""
         return next((e for e in self.files if e.file.role == role and e.file.arch == arch), None)
+
+    def of_kind(self, kind: type[F]) -> Iterator[tuple[BundleFile, F]]:
+        """The files whose facts are of a kind."""
+        for examined in self.files:
+            if isinstance(examined.facts, kind):
+                yield examined.file, examined.facts
 
     def contexts(self) -> Iterator[tuple[Examined, ContextFacts]]:
         """Context binaries with their facts."""
@@ -109,11 +128,12 @@ class Case(Frozen):
 
 
 class Rule(NamedTuple):
-    """A registered rule."""
+    """A registered rule. One that judges a `wish` compares with what somebody asked for."""
 
     id: str
     severity: Severity
     stage: Stage
+    wish: bool
     judge: Callable[[Case], Iterable[Said]]
 
 
@@ -125,13 +145,17 @@ def rule(
     *,
     severity: Severity,
     stage: Stage = Stage.FILES,
+    wish: bool = False,
 ) -> Callable[[Callable[[Case], Iterable[Said]]], Callable[[Case], Iterable[Said]]]:
-    """Register a rule under its id. Its words are in `targets/rules.toml`."""
+    """Register a rule under its id. Its words are in `targets/rules/`.
+
+    A rule that compares with a wish of the manifest (`wish`) is silent where there is no manifest.
+    """
 
     def register(judge: Callable[[Case], Iterable[Said]]) -> Callable[[Case], Iterable[Said]]:
         if name in _RULES and _RULES[name].judge.__qualname__ != judge.__qualname__:
             raise ValueError(f"two rules called {name}")
-        _RULES[name] = Rule(name, severity, stage, judge)
+        _RULES[name] = Rule(name, severity, stage, wish, judge)
         return judge
 
     return register
@@ -157,7 +181,7 @@ def judge(case: Case, stage: Stage) -> tuple[Finding, ...]:
             **said._asdict(),
         )
         for r in all_rules().values()
-        if r.stage is stage
+        if r.stage is stage and not (r.wish and case.inferred)
         for said in r.judge(case)
     )
 

@@ -17,7 +17,7 @@ _GROUPS = {
 _HEAD = """\
 # Rules
 
-Generated from `targets/rules.toml` by `packager.rules.page.markdown()`; a test keeps it current.
+Generated from `targets/rules/` by `packager.rules.page.markdown()`; a test keeps it current.
 
 An error stops the package unless the manifest allows it with a reason; a warning never does. One fault is
 meant to give one finding: a damaged file is HEX101's alone, a file for the wrong processor HEX107's, and

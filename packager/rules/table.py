@@ -1,4 +1,4 @@
-"""The words and numbers of rules: `targets/rules.toml` and the tables that only rules read."""
+"""The words and numbers of rules: `targets/rules/` and the tables that only rules read."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from packager.catalog import table
+from packager.catalog import rule_rows, table
 from packager.model import Frozen
 
 
@@ -57,8 +57,8 @@ class Signer(Frozen):
 
 @functools.cache
 def texts() -> dict[str, RuleText]:
-    """The text of every rule by id, in the order of the table."""
-    return {row["id"]: RuleText.model_validate(row) for row in table("rules")["rule"]}
+    """The text of every rule by id, in the order of ids; one table file for each module of rules."""
+    return {row["id"]: RuleText.model_validate(row) for row in rule_rows()}
 
 
 def number(rule: str, key: str) -> int:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from packager.catalog import table
+from packager.catalog import rule_rows, table
 from packager.decoder import explain_code
 
 
@@ -72,7 +72,7 @@ def test_rows_are_unique_complete_and_inside_a_range():
 
 
 def test_the_rules_that_rows_name_exist():
-    known = {row["id"] for row in table("rules")["rule"]}
+    known = {row["id"] for row in rule_rows()}
 
     named = {rule for row in table("errors")["error"] for rule in row["rules"]}
 

@@ -24,9 +24,23 @@ def test_every_registered_rule_has_a_row_and_every_row_a_rule():
 
 
 def test_no_id_is_given_twice_and_the_table_is_in_order():
-    rows = tomllib.loads(resources.text("targets", "rules.toml"))["rule"]
+    tables = {
+        path.name: [row["id"] for row in tomllib.loads(path.read_text(encoding="utf-8"))["rule"]]
+        for path in resources.folder("targets").joinpath("rules").iterdir()
+        if path.name.endswith(".toml")
+    }
 
-    assert [row["id"] for row in rows] == RULES
+    assert sorted(rule_id for ids in tables.values() for rule_id in ids) == RULES
+    assert all(ids == sorted(ids) for ids in tables.values())
+
+
+@pytest.mark.parametrize("rule_id", sorted(set(RULES) - {UNUSED_ALLOW}))
+def test_the_words_of_a_rule_are_in_the_table_of_its_module(rule_id):
+    module = all_rules()[rule_id].judge.__module__.rpartition(".")[2]
+
+    rows = tomllib.loads(resources.text("targets", "rules", f"{module}.toml"))["rule"]
+
+    assert rule_id in {row["id"] for row in rows}
 
 
 @pytest.mark.parametrize("rule_id", RULES)

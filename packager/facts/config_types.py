@@ -1,0 +1,155 @@
+"""Facts of files that configure: HTP and Genie JSON, environments, manifests and metadata of other tools.
+
+A key that a file has is a fact; whether anybody knows the key is for the rules. Paths are as written.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from packager.model import Frozen
+
+
+class HtpDevice(Frozen):
+    """An entry of `devices` in an HTP configuration. `arch` is the number of `dsp_arch`, 73 for "v73"."""
+
+    soc_model: int | None = None
+    arch: int | None = None
+
+
+class HtpGraphs(Frozen):
+    """An entry of `graphs` in an HTP configuration; None where the entry does not say."""
+
+    names: tuple[str, ...] = ()
+    vtcm_mb: int | None = None
+    optimization: int | None = None
+
+
+class HtpConfigFacts(Frozen):
+    """An HTP backend extension file, or the outer file that names one (`backend_extensions`).
+
+    `keys` are all key paths without indexes (`devices.cores.perf_profile`), each once, in file order.
+    `graphs_shape` says whether `graphs` is one object, as old releases wrote it, or an array. `paths` are the
+    files that it names.
+    """
+
+    kind: Literal["htp-config"] = "htp-config"
+    keys: tuple[str, ...]
+    graphs_shape: Literal["object", "array"] | None = None
+    graphs: tuple[HtpGraphs, ...] = ()
+    devices: tuple[HtpDevice, ...] = ()
+    weight_sharing: bool | None = None
+    paths: tuple[str, ...] = ()
+
+
+class RunnerConfigFacts(Frozen):
+    """A runner.conf: the files it names, by the word before them, and the graph it asks for."""
+
+    kind: Literal["runner-config"] = "runner-config"
+    paths: tuple[str, ...]
+    graph: str | None = None
+
+
+class Assignment(Frozen):
+    """A variable that a script, unit or compose file sets.
+
+    `quoted` is False where a reader of the file would end the value at a `;`.
+    """
+
+    line: int
+    variable: str
+    value: str
+    quoted: bool
+
+
+class EnvironmentFacts(Frozen):
+    """What a shell script, systemd unit, environment file or compose file sets for the loaders.
+
+    Only variables that a loader of libraries reads are listed. `dialect` says who reads the file.
+    """
+
+    kind: Literal["environment"] = "environment"
+    dialect: Literal["shell", "systemd", "environment", "compose", "batch"]
+    assignments: tuple[Assignment, ...]
+
+
+class GenieFacts(Frozen):
+    """A genie_config.json: the files that it names, and what it says about the engine."""
+
+    kind: Literal["genie-config"] = "genie-config"
+    paths: tuple[str, ...]
+    model_paths: tuple[str, ...] = ()
+    backend: str | None = None
+
+
+class AiHubModelFile(Frozen):
+    """A model file that the AI Hub's metadata describes; tensors are name, type and shape in words."""
+
+    name: str
+    inputs: tuple[str, ...] = ()
+    outputs: tuple[str, ...] = ()
+
+
+class AiHubFacts(Frozen):
+    """The metadata beside a model of the Qualcomm AI Hub. `tool_versions` has `qairt`, `onnx` and others."""
+
+    kind: Literal["ai-hub-metadata"] = "ai-hub-metadata"
+    model: str | None = None
+    runtime: str | None = None
+    precision: str | None = None
+    device: str | None = None
+    chipset: str | None = None
+    tool_versions: dict[str, str] = Field(default_factory=dict)
+    files: tuple[AiHubModelFile, ...] = ()
+
+
+class HubAppsFacts(Frozen):
+    """A qai_hub_apps.json: the app, and the models and devices that it is for."""
+
+    kind: Literal["hub-apps"] = "hub-apps"
+    name: str | None = None
+    models: tuple[str, ...] = ()
+    runtimes: tuple[str, ...] = ()
+    devices: tuple[str, ...] = ()
+
+
+class ModelPackageVariant(Frozen):
+    """One variant of a component of an ONNX Runtime model package."""
+
+    component: str
+    name: str
+    ep: str | None = None
+    device: str | None = None
+    compatibility: str | None = None
+    files: tuple[str, ...] = ()
+
+
+class ModelPackageFacts(Frozen):
+    """The manifest or a component of an ONNX Runtime model package (`.ortpackage`)."""
+
+    kind: Literal["model-package"] = "model-package"
+    schema_version: str | None = None
+    components: tuple[str, ...] = ()
+    variants: tuple[ModelPackageVariant, ...] = ()
+
+
+class AndroidLibraryUse(Frozen):
+    """A `<uses-native-library>` of an Android manifest."""
+
+    name: str
+    required: bool
+
+
+class AndroidManifestFacts(Frozen):
+    """An AndroidManifest.xml, as text or compiled. None where the file leaves a thing to its default."""
+
+    kind: Literal["android-manifest"] = "android-manifest"
+    package: str | None
+    compiled: bool
+    min_sdk: int | None = None
+    target_sdk: int | None = None
+    extract_native_libs: bool | None = None
+    has_application: bool = True
+    native_libraries: tuple[AndroidLibraryUse, ...] = ()

@@ -1,0 +1,1 @@
+"""What QNX and automotive guests ask of a package."""
