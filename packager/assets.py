@@ -8,6 +8,7 @@ from pathlib import Path
 from packager.errors import InputUnavailable
 from packager.facts.identify import identify
 from packager.facts.onnx import read_onnx
+from packager.facts.types import OnnxFacts
 from packager.files import is_plain_relative
 from packager.lock import Entry, Lock
 from packager.manifest_model import PathSource
@@ -22,9 +23,10 @@ from packager.store import Store
 
 
 class Inputs(Frozen):
-    """The model and the sample files of a manifest, hashed."""
+    """The model and the sample files of a manifest, hashed. `facts` is None for a model of another format."""
 
     model: Fetched
+    facts: OnnxFacts | None = None
     weights: tuple[Fetched, ...] = ()
     calibration: tuple[Fetched, ...] = ()
     reference: tuple[Fetched, ...] = ()
@@ -60,9 +62,11 @@ class Acquisition:
         """The model and the samples. Raises InputUnavailable."""
         wanted = plan.targets[0].model
         model = self._model(plan.targets[0])
+        facts = read_onnx(model.path) if identify(model.path) == "onnx" else None
         inputs = Inputs(
             model=model,
-            weights=self._weights(plan.targets[0], model),
+            facts=facts,
+            weights=self._weights(plan.targets[0], model, facts.external_data if facts else ()),
             calibration=self._samples(wanted.calibration.path if wanted.calibration else None),
             reference=self._samples(wanted.reference.inputs if wanted.reference else None),
         )
@@ -85,11 +89,8 @@ class Acquisition:
         )
         return member(wheel, source.file, self._store)
 
-    def _weights(self, target: TargetPlan, model: Fetched) -> tuple[Fetched, ...]:
-        """The files in which an ONNX model keeps weights outside itself, beside it."""
-        if identify(model.path) != "onnx":
-            return ()
-        names = read_onnx(model.path).external_data
+    def _weights(self, target: TargetPlan, model: Fetched, names: tuple[str, ...]) -> tuple[Fetched, ...]:
+        """The files in which a model keeps weights outside itself, beside it."""
         source = target.model.source
         if names and not isinstance(source, PathSource):
             raise InputUnavailable(

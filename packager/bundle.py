@@ -11,13 +11,19 @@ from pydantic import model_validator
 from packager.files import Blob, VerifyingReader, is_plain_relative
 from packager.model import Frozen
 
+# Roles of libraries that the table of vendor files does not name.
+MODEL_LIBRARY = "model-library"
+DSP_LIBRARY = "dsp-library"  # for the Hexagon, and no skel
+SUPPORT = "support"  # what a vendor file links to
+FOREIGN = "foreign"  # came along in somebody else's package; its own makers know what it needs
+
 
 class BundleFile(Frozen):
     """One file of the tree. `path` is relative with `/`; `local` is where its bytes are right now.
 
-    `role` is a row of `targets/qairt.toml` for vendor files and one of runner, context, htp-config,
-    runner-config, licence, document, support, sums for ours. `arch` is the Hexagon number that the
-    role was filled for. `origin` says in a person's words where the bytes came from.
+    `role` is a row of `targets/qairt.toml` for vendor files, one of the words above, and one of runner,
+    context, htp-config, runner-config, licence, document, sums for the rest. `arch` is the Hexagon number
+    that the role was filled for. `origin` says in a person's words where the bytes came from.
     """
 
     path: str

@@ -17,6 +17,7 @@ from packager.bundle import Bundle
 from packager.codeprint import codeprint, surroundings
 from packager.emission import Written, emission, unchanged
 from packager.errors import ManifestError, VerificationFailed
+from packager.facts.types import OnnxFacts
 from packager.lock import Entry, Lock
 from packager.model import Frozen
 from packager.plan import make_plan
@@ -99,8 +100,12 @@ class _Remembered(Frozen):
 def plan_only(document: Document, target: str | None = None) -> tuple[Plan, tuple[Finding, ...]]:
     """The plan, and the findings that need no file. Raises ManifestError."""
     plan = _selected(make_plan(document), target)
-    found = [finding for one in plan.targets for finding in judge(Case(plan=one), Stage.PLAN)]
-    return plan, allowed(found, plan.allow, report_unused=False)
+    return plan, _before_compiling(plan, Stage.PLAN)
+
+
+def _before_compiling(plan: Plan, stage: Stage, model: OnnxFacts | None = None) -> tuple[Finding, ...]:
+    found = [finding for one in plan.targets for finding in judge(Case(plan=one, model=model), stage)]
+    return allowed(found, plan.allow, report_unused=False)
 
 
 def run(document: Document, options: Options, store: Store, tell: Tell) -> Report:
@@ -119,6 +124,9 @@ def run(document: Document, options: Options, store: Store, tell: Tell) -> Repor
     base = document.path.parent.absolute()
     acquisition = Acquisition(base, store, lock, offline=options.offline, tell=tell)
     inputs = acquisition.inputs(plan)
+    early += _before_compiling(plan, Stage.MODEL, inputs.facts)
+    if any(finding.refuses for finding in early):
+        return _report(document, plan, early)
     _respect_lock(acquisition, options)
     keys = {one.label: _key(one, inputs, acquisition, options) for one in plan.targets}
     outcomes = [_recalled(store, keys[one.label], one, options) for one in plan.targets]

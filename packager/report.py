@@ -92,13 +92,19 @@ def findings_text(findings: Sequence[Finding]) -> str:
         groups.setdefault(finding.target, []).append(finding)
     blocks = []
     for target, group in groups.items():
-        ordered = sorted(group, key=lambda f: (not f.refuses, f.severity != Severity.ERROR, f.rule, f.file))
-        title = f"{target}: {_counted(group)}" if target else _counted(group)
-        blocks.append("\n".join([title, *(textwrap.indent(finding_text(f), "  ") for f in ordered)]))
+        title = f"{target}: {counted(group)}" if target else counted(group)
+        blocks.append(f"{title}\n{finding_list(group)}")
     return "\n\n".join(blocks)
 
 
-def _counted(findings: Iterable[Finding]) -> str:
+def finding_list(findings: Iterable[Finding]) -> str:
+    """Findings one below the other, errors first."""
+    ordered = sorted(findings, key=lambda f: (not f.refuses, f.severity != Severity.ERROR, f.rule, f.file))
+    return "\n".join(textwrap.indent(finding_text(finding), "  ") for finding in ordered)
+
+
+def counted(findings: Iterable[Finding]) -> str:
+    """`2 errors, 1 warning`, or `no findings`."""
     errors = warnings = accepted = 0
     for finding in findings:
         if finding.allowed is not None:
@@ -192,4 +198,4 @@ def print_report(report: Report, *, written: bool) -> None:
     if report.findings:
         out.print(findings_text(report.findings), markup=False)
     verdict = "refused: nothing was written" if report.refused else "ok"
-    out.print(f"{report.package} {report.version}: {_counted(report.findings)}, {verdict}", markup=False)
+    out.print(f"{report.package} {report.version}: {counted(report.findings)}, {verdict}", markup=False)

@@ -40,9 +40,11 @@ class Staging:
     ) -> tuple[Bundle, tuple[Examined, ...]]:
         """The bundle and the facts of its files. Nothing is judged here."""
         files = [*self._vendor(libraries), *self._contexts(contexts), self._runner(runner)]
-        examined = [Examined(file=file, facts=self._facts(file)) for file in files]
+        examined = self._examined(files)
         graphs = {e.file.soc: _graph_names(e.facts) for e in examined if e.file.role == "context"}
-        files += self._configuration(graphs)
+        configuration = list(self._configuration(graphs))
+        examined += self._examined(configuration)
+        files += configuration
         files.append(self._text("documents", "README.txt", "document", documents.readme(self._plan, files)))
         files.append(self._text("documents", "SHA256SUMS", "sums", documents.sums(files, self._layout)))
         host = [e.facts for e in examined if isinstance(e.facts, ElfFacts)]
@@ -113,6 +115,9 @@ class Staging:
             local=self._store.path(blob.sha256),
             origin="written by hexpack",
         )
+
+    def _examined(self, files: Iterable[BundleFile]) -> list[Examined]:
+        return [Examined(file=file, facts=self._facts(file)) for file in files]
 
     def _facts(self, file: BundleFile) -> Facts:
         """What the bytes say, remembered by their digest."""

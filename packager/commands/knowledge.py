@@ -1,13 +1,18 @@
-"""`inspect`, `socs`, `explain`, `schema`: what hexpack knows, and what a file says about itself."""
+"""`inspect`, `audit`, `socs`, `explain`, `schema`: what hexpack knows, and what files say of themselves."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from invoke.context import Context
+from invoke.exceptions import Exit
 
 from packager.commands.support import FilesTask, WordsTask, command, print_json
-from packager.errors import ManifestError, nearest
+from packager.errors import ManifestError, RuleRefused, nearest
+
+if TYPE_CHECKING:
+    from packager.inference import Asks
 
 
 @command(klass=FilesTask, help={"json": "print one JSON document on stdout"})
@@ -21,6 +26,51 @@ def inspect(_: Context, words: tuple[str, ...], json: bool = False) -> None:
         return
     for path in paths:
         print_inspected(inspected(path))
+
+
+@command(
+    klass=FilesTask,
+    help={
+        "soc": "SoCs that it is meant for, with commas; absent: those that the files name",
+        "abi": "ABI of the system that it is meant for, as in a manifest",
+        "json": "print one JSON document on stdout",
+    },
+)
+def audit(
+    _: Context, words: tuple[str, ...], soc: str | None = None, abi: str | None = None, json: bool = False
+) -> None:
+    """Judge packages, archives, folders or SDKs that hexpack did not make: audit FILE…"""
+    from packager.audit import audit as audit_one
+    from packager.audit_report import print_audit
+
+    asks = _asks(soc, abi)
+    audits = []
+    for word in words:
+        audits.append(audit_one(Path(word), asks))
+        if not json:
+            print_audit(audits[-1])
+    if json:
+        documents = [one.model_dump(mode="json") for one in audits]
+        print_json({"schema_version": 1, "audits": documents})
+    if any(one.refused for one in audits):
+        raise Exit(code=RuleRefused.exit_code)
+
+
+def _asks(soc: str | None, abi: str | None) -> Asks:
+    from packager import catalog
+    from packager.inference import Asks
+
+    known = catalog.abi(abi) if abi else None
+    if abi and known is None:
+        close = nearest(abi, [name for row in catalog.abis().values() for name in (row.id, *row.aliases)])
+        raise ManifestError(
+            f'unknown ABI "{abi}"',
+            evidence=(f'did you mean "{close}"?',) if close else (),
+            fix=f"one of {', '.join(catalog.abis())}",
+        )
+    return Asks(
+        socs=tuple(catalog.soc(word.strip()) for word in (soc or "").split(",") if word.strip()), abi=known
+    )
 
 
 @command(klass=WordsTask, help={"json": "print one JSON document on stdout"})
@@ -81,4 +131,4 @@ def schema(_: Context) -> None:
     print_json(manifest_schema())
 
 
-TASKS = (inspect, socs, explain, schema)
+TASKS = (inspect, audit, socs, explain, schema)

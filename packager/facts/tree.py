@@ -19,7 +19,7 @@ from packager.facts.inflate import inflate_errors
 from packager.facts.listing import MAX_TOTAL, Entry
 from packager.facts.reading import Readable
 from packager.facts.types import ArchiveFacts, ArchiveMember, DamagedFacts, Facts
-from packager.files import BLOCK, scratch
+from packager.files import BLOCK, Blob, digest, scratch
 
 MAX_DEPTH = 2  # an aar in a zip is looked into; an archive in that one is listed
 MAX_MEMBER = 16 << 30  # four of the largest LLM contexts (2–4 GB each)
@@ -126,15 +126,18 @@ def open_tree(path: Path, *, budget: Budget | None = None, work: Path | None = N
 class Found(NamedTuple):
     """A member of an archive, by its whole name (`app.zip!/jni/libs.aar!/libx.so`), and its facts.
 
-    The facts of a link are None.
+    The facts of a link are None. `blob` is there if digests were asked for and the member can be unpacked.
     """
 
     name: str
     about: ArchiveMember
     facts: Facts | None
+    blob: Blob | None = None
 
 
-def examine_tree(path: Path, name: str, *, budget: Budget | None = None, depth: int = 1) -> Iterator[Found]:
+def examine_tree(
+    path: Path, name: str, *, digests: bool = False, budget: Budget | None = None, depth: int = 1
+) -> Iterator[Found]:
     """The facts of every member, and of the members of archives among them, `MAX_DEPTH` deep.
 
     A member that cannot be unpacked is damaged and does not end it. `name` begins all names.
@@ -153,6 +156,6 @@ def examine_tree(path: Path, name: str, *, budget: Budget | None = None, depth: 
                 yield Found(whole_name, member.about, DamagedFacts(offset=error.offset, reason=error.reason))
                 continue
             facts = examine(local)
-            yield Found(whole_name, member.about, facts)
+            yield Found(whole_name, member.about, facts, digest(local) if digests else None)
             if isinstance(facts, ArchiveFacts) and depth < MAX_DEPTH:
-                yield from examine_tree(local, whole_name, budget=budget, depth=depth + 1)
+                yield from examine_tree(local, whole_name, digests=digests, budget=budget, depth=depth + 1)

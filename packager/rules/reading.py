@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from packager import catalog
-from packager.bundle import BundleFile
+from packager.bundle import DSP_LIBRARY, FOREIGN, BundleFile
 from packager.catalog import Soc
 from packager.facts.types import DamagedFacts, ElfFacts, PeFacts
 from packager.plan_model import TargetPlan
@@ -90,6 +90,8 @@ def misfit(case: Case, examined: Examined) -> tuple[str, str] | None:
 
 def _processor(plan: TargetPlan, examined: Examined) -> tuple[str, int] | None:
     role = vendor_roles().get(examined.file.role)
+    if examined.file.role in (DSP_LIBRARY, FOREIGN):
+        return None
     if role is not None:
         side = role.machine
     elif examined.file.role == "runner" or isinstance(examined.facts, ElfFacts | PeFacts):
@@ -100,10 +102,10 @@ def _processor(plan: TargetPlan, examined: Examined) -> tuple[str, int] | None:
 
 
 def libraries(case: Case, *roles: str) -> Iterator[Library]:
-    """Readable libraries and programs for the right processor; of all roles when none is named."""
+    """Readable libraries and programs for the right processor; of all our roles when none is named."""
     for examined in case.files:
         facts = examined.facts
-        if roles and examined.file.role not in roles:
+        if examined.file.role not in roles if roles else examined.file.role == FOREIGN:
             continue
         if isinstance(facts, ElfFacts | PeFacts) and misfit(case, examined) is None:
             yield Library(examined.file, facts)

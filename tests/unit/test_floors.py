@@ -27,8 +27,8 @@ FLOORS = {
     4: ("rules",),
     5: ("runtime_config", "runner", "layouts"),
     6: ("formats",),
-    7: ("assets", "contexts", "staging", "emission"),
-    8: ("pipeline", "report", "plan_report", "inspection", "explanation", "project"),
+    7: ("assets", "contexts", "staging", "emission", "inference", "audit"),
+    8: ("pipeline", "report", "plan_report", "audit_report", "inspection", "explanation", "project"),
     9: ("commands",),
 }  # fmt: skip
 FLOOR_OF = {module: floor for floor, modules in FLOORS.items() for module in modules}

@@ -1,0 +1,105 @@
+"""Judges what somebody else put together: an archive, a folder or an SDK, file by file.
+
+The files are read as they come out of their archive, one at a time, and only their facts are kept.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from packager.bundle import BundleLink
+from packager.errors import InputUnavailable, nearest
+from packager.facts.identify import examine
+from packager.facts.tree import INSIDE, examine_tree
+from packager.facts.types import ArchiveFacts
+from packager.files import digest
+from packager.inference import Asks, Item, infer
+from packager.model import Frozen
+from packager.rules.core import Case, Finding, Stage, judge
+
+
+class AuditedFile(Frozen):
+    """A file that a rule may have looked at, with the role it was given. `size` is in bytes."""
+
+    path: str
+    role: str
+    kind: str
+    size: int
+    sha256: str
+
+
+class AuditedSet(Frozen):
+    """One set of libraries, with all that goes with it, and what the rules say about it.
+
+    `release` is the QAIRT release of most of its libraries; `socs` are the SoCs of its contexts, or `v73` for
+    each Hexagon architecture that it has libraries for. Both are empty where no file says it.
+    """
+
+    label: str
+    system: str
+    abi: str
+    release: str
+    socs: tuple[str, ...]
+    files: tuple[AuditedFile, ...]
+    findings: tuple[Finding, ...]
+
+
+class Audit(Frozen):
+    """What was found in one archive or folder. `refused` is whether any finding is an error."""
+
+    path: str
+    refused: bool
+    sets: tuple[AuditedSet, ...]
+
+
+def audit(path: Path, asks: Asks | None = None) -> Audit:
+    """Read everything in an archive or a folder, and judge it.
+
+    Raises InputUnavailable when there is nothing there, UnreadableFile when the archive itself is damaged.
+    """
+    items, links = _contents(path)
+    sets = tuple(_judged(case) for case in infer(path.name or str(path), items, links, asks))
+    refused = any(finding.refuses for one in sets for finding in one.findings)
+    return Audit(path=str(path), refused=refused, sets=sets)
+
+
+def _judged(case: Case) -> AuditedSet:
+    plan = case.plan
+    return AuditedSet(
+        label=plan.label,
+        system=plan.system,
+        abi=plan.abi.id,
+        release=plan.runtime_set.release.build,
+        socs=tuple(soc.id for soc in plan.socs),
+        files=tuple(
+            AuditedFile(
+                path=examined.file.path,
+                role=examined.file.role,
+                kind=examined.facts.kind,
+                size=examined.file.blob.size,
+                sha256=examined.file.blob.sha256,
+            )
+            for examined in case.files
+        ),
+        findings=judge(case, Stage.PLAN) + judge(case, Stage.FILES),
+    )
+
+
+def _contents(path: Path) -> tuple[list[Item], list[BundleLink]]:
+    """Files and links by their paths below what is audited; an archive in an archive counts as a folder."""
+    if not path.exists():
+        close = nearest(path.name, [p.name for p in path.parent.iterdir()] if path.parent.is_dir() else [])
+        raise InputUnavailable(
+            f"{path} does not exist", evidence=(f'there is "{close}" beside it',) if close else ()
+        )
+    if path.is_file() and not isinstance(facts := examine(path), ArchiveFacts):
+        return [Item(path.name, digest(path), facts)], []
+    items: list[Item] = []
+    links: list[BundleLink] = []
+    for found in examine_tree(path, "", digests=True):
+        name = found.name.removeprefix(INSIDE).replace(INSIDE, "/")
+        if found.about.link is not None:
+            links.append(BundleLink(path=name, target=found.about.link))
+        elif found.facts is not None and found.blob is not None:
+            items.append(Item(name, found.blob, found.facts))
+    return items, links

@@ -1,0 +1,49 @@
+"""An audit for a person: what was found and what it is for, then what is wrong with it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from packager.audit import Audit, AuditedFile, AuditedSet
+from packager.bundle import DSP_LIBRARY, FOREIGN, MODEL_LIBRARY, SUPPORT
+from packager.catalog import systems
+from packager.report import add, console, counted, finding_list, show, table
+from packager.rules.reading import vendor_roles
+
+_NOT_JUDGED = frozenset({FOREIGN, "document", "archive"})
+
+
+def print_audit(audit: Audit) -> None:
+    """Print each set of an audit with its findings, and the verdict."""
+    out = console()
+    for one in audit.sets:
+        out.print(f"{one.label}: {counted(one.findings)}", markup=False)
+        _print_set(one)
+        if one.findings:
+            out.print(finding_list(one.findings), markup=False)
+        out.print()
+    findings = [finding for one in audit.sets for finding in one.findings]
+    out.print(f"{audit.path}: {counted(findings)}", markup=False)
+
+
+def _print_set(one: AuditedSet) -> None:
+    rows = table("fact", "value")
+    rows.show_header = False
+    with_libraries = any(file.role in vendor_roles() for file in one.files)
+    if with_libraries:
+        add(rows, "  system", f"{systems()[one.system].name}, {one.abi}")
+        add(rows, "  QAIRT", one.release or "no library names its release")
+    if one.socs:
+        add(rows, "  for", ", ".join(one.socs))
+    add(rows, "  judged", _roles(file for file in one.files if file.role not in _NOT_JUDGED) or "nothing")
+    if strange := sum(file.role in _NOT_JUDGED for file in one.files):
+        add(rows, "  besides", f"{strange} files that are not judged by themselves")
+    show(rows)
+
+
+def _roles(files: Iterable[AuditedFile]) -> str:
+    found = Counter(file.role for file in files)
+    order = [*vendor_roles(), SUPPORT, DSP_LIBRARY, MODEL_LIBRARY]
+    ranked = sorted(found, key=lambda role: (order.index(role) if role in order else len(order), role))
+    return ", ".join(f"{role} {found[role]}" if found[role] > 1 else role for role in ranked)
