@@ -8,14 +8,16 @@ from __future__ import annotations
 from pathlib import Path
 
 from packager.bundle import BundleLink
-from packager.errors import InputUnavailable, nearest
+from packager.errors import InputUnavailable, UnreadableFile, nearest
 from packager.facts.identify import examine
 from packager.facts.tree import INSIDE, examine_tree
-from packager.facts.types import ArchiveFacts
-from packager.files import digest
+from packager.facts.types import ArchiveFacts, DamagedFacts
+from packager.files import Blob, digest
 from packager.inference import Asks, Item, infer
 from packager.model import Frozen
 from packager.rules.core import Case, Finding, Stage, judge
+
+_UNKNOWN = Blob(sha256="", size=0)  # of a member that could not be unpacked
 
 
 class AuditedFile(Frozen):
@@ -55,7 +57,8 @@ class Audit(Frozen):
 def audit(path: Path, asks: Asks | None = None) -> Audit:
     """Read everything in an archive or a folder, and judge it.
 
-    Raises InputUnavailable when there is nothing there, UnreadableFile when the archive itself is damaged.
+    A damaged archive is a finding. Raises InputUnavailable when there is nothing there, UnreadableFile for a
+    folder that exceeds the limits of archives.
     """
     items, links = _contents(path)
     sets = tuple(_judged(case) for case in infer(path.name or str(path), items, links, asks))
@@ -96,10 +99,16 @@ def _contents(path: Path) -> tuple[list[Item], list[BundleLink]]:
         return [Item(path.name, digest(path), facts)], []
     items: list[Item] = []
     links: list[BundleLink] = []
-    for found in examine_tree(path, "", digests=True):
-        name = found.name.removeprefix(INSIDE).replace(INSIDE, "/")
-        if found.about.link is not None:
-            links.append(BundleLink(path=name, target=found.about.link))
-        elif found.facts is not None and found.blob is not None:
-            items.append(Item(name, found.blob, found.facts))
+    try:
+        for found in examine_tree(path, "", digests=True):
+            name = found.name.removeprefix(INSIDE).replace(INSIDE, "/")
+            if found.about.link is not None:
+                links.append(BundleLink(path=name, target=found.about.link))
+            elif found.facts is not None:
+                items.append(Item(name, found.blob or _UNKNOWN, found.facts))
+    except UnreadableFile as error:
+        if path.is_dir():
+            raise
+        damage = DamagedFacts(offset=error.offset, reason=error.reason)
+        return [Item(path.name, digest(path), damage)], []
     return items, links

@@ -75,6 +75,8 @@ class Abi(Frozen):
     libc: str
     glibc: str | None = None
     glibcxx: str | None = None
+    cxxabi: str | None = None
+    c_library: tuple[str, ...] = ()
     zig: str | None = None
     simulator: bool = False
     aliases: tuple[str, ...] = ()

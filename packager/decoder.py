@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import re
-from typing import Literal
+from typing import Any, Literal
 
 from packager.catalog import table
 from packager.model import Frozen
 
 QNN_MASK = 0xFFFF
 FASTRPC_PREFIX = 0x80000000
+
+Family = Literal["qnn", "fastrpc", "transport"]
+
+# What stands before a number in a log: `transportStatus: 9`, `err: 1003`, `Error 45`.
+_LABELLED = re.compile(r"([A-Za-z_]\w*)(?:\s*[:=]\s*|\s+)(\S+)", re.ASCII)
+_TRANSPORT = "transportstatus"
 
 
 class Explanation(Frozen):
@@ -20,7 +26,7 @@ class Explanation(Frozen):
     """
 
     code: int
-    family: Literal["qnn", "fastrpc"]
+    family: Family
     name: str
     exact: bool
     sentence: str
@@ -30,23 +36,34 @@ class Explanation(Frozen):
 
     @property
     def text(self) -> str:
-        """The code as device logs write it: `5005 (0x138d)` or `0x80000406`."""
-        return f"{self.code} ({self.code:#x})" if self.family == "qnn" else f"{self.code:#010x}"
+        """The code as device logs write it: `5005 (0x138d)`, `0x80000406` or `transportStatus 9`."""
+        if self.family == "transport":
+            return f"transportStatus {self.code}"
+        if self.code >= FASTRPC_PREFIX:
+            return f"{self.code:#010x}"
+        return f"{self.code} ({self.code:#x})"
 
 
 def explain_code(text: str) -> Explanation | None:
-    """Explain a decimal or `0x` code of QNN or FastRPC; None when it is no code or nothing is known of it.
+    """Explain a code of QNN or FastRPC as a log prints it; None when nothing is known of it.
 
-    QNN codes are the low 16 bits of what the interface returned; FastRPC codes are 0x8000xxxx. Negative
-    decimals are FastRPC codes that a log printed as signed.
+    It may be a decimal or `0x` number, with a word in front (`err: 1003`); `transportStatus` and a number; or
+    a name, `AEE_EUNABLETOLOAD` or `QNN_CONTEXT_ERROR_CREATE_FROM_BINARY`. QNN codes are the low 16 bits of
+    what the interface returned; FastRPC codes are 0x8000xxxx, or small numbers where the CPU's side of it
+    failed. Negative decimals are FastRPC codes that a log printed as signed.
     """
-    number = _number(text)
+    words = text.strip()
+    labelled = _LABELLED.fullmatch(words)
+    label, value = labelled.groups() if labelled else ("", words)
+    number = _number(value)
     if number is None:
-        return None
+        return None if label else _named(words)
+    if label.lower() == _TRANSPORT:
+        return _row("transport", number)
     if FASTRPC_PREFIX <= number <= FASTRPC_PREFIX | QNN_MASK:
-        return _row(number, "fastrpc")
+        return _row("error", number)
     code = number & QNN_MASK
-    return _row(code, "qnn") or _range(code)
+    return _row("error", code) or _range(code) or _row("host", number)
 
 
 def _number(text: str) -> int | None:
@@ -60,9 +77,27 @@ def _number(text: str) -> int | None:
     return None
 
 
-def _row(code: int, family: Literal["qnn", "fastrpc"]) -> Explanation | None:
-    row = next((row for row in table("errors")["error"] if row["code"] == code), None)
-    return row and Explanation(family=family, exact=True, **row)
+def _named(word: str) -> Explanation | None:
+    """QNN's own names are those of the table with `QNN_` in front and `ERROR_` behind the family."""
+    name = word.upper().removeprefix("QNN_").replace("_ERROR_", "_", 1)
+    for kind in ("error", "host"):
+        for row in table("errors")[kind]:
+            if name in (row["name"].upper(), *row.get("also", ())):
+                return _explained(kind, row)
+    return None
+
+
+def _row(kind: str, code: int) -> Explanation | None:
+    row = next((row for row in table("errors")[kind] if row["code"] == code), None)
+    return row and _explained(kind, row)
+
+
+def _explained(kind: str, row: dict[str, Any]) -> Explanation:
+    family: Family = "transport" if kind == "transport" else "fastrpc"
+    if kind == "error" and row["code"] < FASTRPC_PREFIX:
+        family = "qnn"
+    fields = {key: value for key, value in row.items() if key != "also"}
+    return Explanation(family=family, exact=True, **fields)
 
 
 def _range(code: int) -> Explanation | None:

@@ -29,6 +29,7 @@ Precision = Literal["float", "w8a8", "w8a16", "as-is"]
 Runtime = Literal["context-binary", "dlc", "model-library"]
 ElementType = Literal["float32", "float16", "int8", "uint8", "int16", "uint16", "int32", "int64", "bool"]
 ComputeUnit = Literal["npu", "gpu", "cpu"]
+Compatibility = Literal["strict", "permissive"]
 PowerProfile = Literal[
     "burst", "sustained_high_performance", "high_performance", "balanced", "low_balanced",
     "high_power_saver", "power_saver", "low_power_saver", "extreme_power_saver", "default",
@@ -218,6 +219,11 @@ class Settings(Frozen):
         default=None,
         description="RPC polling time in microseconds; absent: what the power profile says",
         examples=[9999],
+    )
+    compatibility: Compatibility = Field(
+        description="What becomes of a context binary for another SoC of the same Hexagon architecture: "
+        "refused (strict), or shipped with a warning (permissive)",
+        examples=["strict"],
     )
 
 

@@ -1,4 +1,4 @@
-"""`test`, `lint`, `bench`: for people who work on hexpack itself."""
+"""`test`, `lint`, `mutate`, `bench`: for people who work on hexpack itself."""
 
 from __future__ import annotations
 
@@ -39,4 +39,10 @@ def bench(_: Context, manifest: str = "examples/text-direction/app.toml") -> Non
     _python("tests.bench", manifest)
 
 
-TASKS = (test, lint, bench)
+@command()
+def mutate(_: Context) -> None:
+    """Spoil real packages in small ways; each fault has to be found by the rule that is meant for it."""
+    _python("tests.mutation")
+
+
+TASKS = (test, lint, mutate, bench)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from invoke.context import Context
 from invoke.exceptions import Exit
 
-from packager.commands.support import FilesTask, WordsTask, command, print_json
+from packager.commands.support import FilesTask, SubjectTask, WordsTask, command, print_json
 from packager.errors import ManifestError, RuleRefused, nearest
 
 if TYPE_CHECKING:
@@ -106,19 +106,18 @@ def socs(_: Context, words: tuple[str, ...], json: bool = False) -> None:
     show(rows)
 
 
-@command(
-    positional=["subject"],
-    help={"subject": "a rule (HEX104) or an error code as a log prints it (1008, 0x36b1, 0x80000406)"},
-)
-def explain(_: Context, subject: str) -> None:
-    """A rule, or an error code from a device log: cause, what to look at, the rule that catches it."""
+@command(klass=SubjectTask)
+def explain(_: Context, words: tuple[str, ...]) -> None:
+    """A rule or an error from a device log: cause, what to look at, which rule catches it: explain WORD…"""
     from packager.explanation import explain_subject
 
+    subject = " ".join(words)
     text = explain_subject(subject)
     if text is None:
         raise ManifestError(
             f'nothing is known about "{subject}"',
-            fix="give a rule id such as HEX104, or a code as the log prints it: 1008, 0x36B1, 0x80000406",
+            fix="give a rule id such as HEX104, a code as the log prints it (1008, 0x36B1, 0x80000406, "
+            "transportStatus 9), or its name (AEE_EUNABLETOLOAD)",
         )
     print(text)
 

@@ -177,6 +177,13 @@ class FilesTask(WordsTask):
     noun: ClassVar[str] = "file"
 
 
+class SubjectTask(WordsTask):
+    """A task about one thing, whose name may have several words."""
+
+    least: ClassVar[int] = 1
+    noun: ClassVar[str] = "subject"
+
+
 def _words_after(name: str, flags_with_value: set[str]) -> list[str]:
     words: list[str] = []
     arguments = sys.argv[1:]

@@ -17,6 +17,7 @@ class HtpDevice(Frozen):
 
     soc_model: int | None = None
     arch: int | None = None
+    pd_session: str | None = None
 
 
 class HtpGraphs(Frozen):
@@ -32,7 +33,7 @@ class HtpConfigFacts(Frozen):
 
     `keys` are all key paths without indexes (`devices.cores.perf_profile`), each once, in file order.
     `graphs_shape` says whether `graphs` is one object, as old releases wrote it, or an array. `paths` are the
-    files that it names.
+    files that it names; the library beside them is found by the loader.
     """
 
     kind: Literal["htp-config"] = "htp-config"
@@ -45,10 +46,11 @@ class HtpConfigFacts(Frozen):
 
 
 class RunnerConfigFacts(Frozen):
-    """A runner.conf: the files it names, by the word before them, and the graph it asks for."""
+    """A runner.conf: the libraries that it names, its contexts, and the graph it asks for."""
 
     kind: Literal["runner-config"] = "runner-config"
     paths: tuple[str, ...]
+    contexts: tuple[str, ...] = ()
     graph: str | None = None
 
 
@@ -136,20 +138,25 @@ class ModelPackageFacts(Frozen):
 
 
 class AndroidLibraryUse(Frozen):
-    """A `<uses-native-library>` of an Android manifest."""
+    """A `<uses-native-library>` of an Android manifest. `required` is None where a resource decides."""
 
     name: str
-    required: bool
+    required: bool | None
 
 
 class AndroidManifestFacts(Frozen):
-    """An AndroidManifest.xml, as text or compiled. None where the file leaves a thing to its default."""
+    """An AndroidManifest.xml: `compiled`, as in an APK, or text, as in an AAR.
+
+    `split` is the name of the part that this APK is of an app; the base has none. A value is None where the
+    file leaves it to the default, or to a resource or placeholder that is not in the file.
+    """
 
     kind: Literal["android-manifest"] = "android-manifest"
     package: str | None
     compiled: bool
+    split: str | None = None
     min_sdk: int | None = None
     target_sdk: int | None = None
     extract_native_libs: bool | None = None
-    has_application: bool = True
+    debuggable: bool | None = None
     native_libraries: tuple[AndroidLibraryUse, ...] = ()

@@ -73,6 +73,7 @@ def read_elf(path: Path) -> ElfFacts:
         qnn_entries=tuple(sorted(name for name in exported if _is_entry(name))),
         qairt_build=mark.build,
         qairt_release=mark.release or (".".join(skel.groups()) if skel else None),
+        qairt_stamp=mark.stamp if mark.release is None else None,
         glibc_needed=_newest("GLIBC", versions),
         glibcxx_needed=_newest("GLIBCXX", versions),
         cxxabi_needed=_newest("CXXABI", versions),

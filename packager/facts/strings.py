@@ -1,7 +1,8 @@
 """What the strings in a library tell: its QAIRT build, and folders of the machine that built it.
 
 Two strings carry the build: its id (`v2.51.0.260929181845`, in later builds with `_<number>` behind) and
-`AISW_VERSION: 2.51.0`. libQnnSystem carries neither.
+`AISW_VERSION: 2.51.0`. libQnnSystem for Linux carries neither; from some release between 2.40 and 2.48 on it
+has the id's last number, the date and time of the build, as a string of its own.
 """
 
 from __future__ import annotations
@@ -20,6 +21,9 @@ from packager.versions import numbers
 # All begin with a literal: the search is then a memchr, forty times faster than with a look-behind.
 _BUILD = re.compile(rb"v\d{1,4}\.\d{1,4}\.\d{1,4}\.\d{10,14}(?:_\d{1,9})?(?![0-9A-Za-z])")
 _RELEASE = re.compile(rb"AISW_VERSION: (\d{1,4}\.\d{1,4}\.\d{1,4})(?![0-9A-Za-z])")
+_STAMP = re.compile(
+    rb"2[0-9](?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])(?:[01][0-9]|2[0-3])(?:[0-5][0-9]){2}\0"
+)
 _WORD = re.compile(rb"\w")
 _INSIDE_A_PATH = re.compile(rb"[\w./\\-]")
 
@@ -31,11 +35,13 @@ _REACH = 2  # bytes before a match that are looked at
 class Marks(NamedTuple):
     """`build` with the leading v, `release` as three dotted numbers; None where the file does not say.
 
-    `build_paths` are absolute paths of the build machine, one for each folder, the first few found.
+    `stamp` is a lone date and time, `260929181845`. `build_paths` are absolute paths of the build machine,
+    one for each folder, the first few found.
     """
 
     build: str | None
     release: str | None
+    stamp: str | None
     build_paths: tuple[str, ...]
 
 
@@ -47,6 +53,7 @@ def marks(path: Path) -> Marks:
     """
     build: str | None = None
     release: str | None = None
+    stamp: str | None = None
     paths: dict[str, str] = {}
     with opened(path) as (stream, _):
         for text, first, end in _windows(stream):
@@ -55,10 +62,14 @@ def marks(path: Path) -> Marks:
                     build = _newer(build, found.group().decode("ascii"))
             for found in _matches(_RELEASE, text, first, end):
                 release = _newer(release, found.group(1).decode("ascii"))
+            for found in _matches(_STAMP, text, first, end):
+                if text[found.start() - 1] == 0:
+                    stamp = found.group()[:-1].decode("ascii")
             if len(paths) < MAX_BUILD_PATHS:
                 for place in _build_paths(text, first, end):
                     paths.setdefault(re.split(r"[\\/](?=[^\\/]*$)", place)[0], place)
-    return Marks(build, release_of(build) if build else release, tuple(paths.values())[:MAX_BUILD_PATHS])
+    known = release_of(build) if build else release
+    return Marks(build, known, stamp, tuple(paths.values())[:MAX_BUILD_PATHS])
 
 
 def release_of(build: str) -> str:

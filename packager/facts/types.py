@@ -28,10 +28,11 @@ class ElfFacts(Frozen):
 
     `machine` is AARCH64, X86_64, HEXAGON, ARM … or the number in hex; `flags` is the raw e_flags word;
     `hexagon_arch` is 73 for v73 (e_flags & 0x3ff) and None off Hexagon. `qairt_build` is the whole id
-    (`v2.51.0.260929181845`), `qairt_release` the first three numbers, known for more files. `build_id` is
-    the linker's id of this link in hex, `ndk` reads `r27c (12479018)`, `build_paths` are the first few
-    absolute paths of the machine that built it. `model_prefix` is `QnnModel` in a model library: what stands
-    before `_composeGraphs` in the names of its exports.
+    (`v2.51.0.260929181845`), `qairt_release` the first three numbers, known for more files, `qairt_stamp` the
+    last number where a file says no more than that. `build_id` is the linker's id of this link in hex, `ndk`
+    reads `r27c (12479018)`, `build_paths` are the first few absolute paths of the machine that built it.
+    `model_prefix` is `QnnModel` in a model library: what stands before `_composeGraphs` in the names of its
+    exports.
     """
 
     kind: Literal["elf"] = "elf"
@@ -49,6 +50,7 @@ class ElfFacts(Frozen):
     model_prefix: str | None = None
     qairt_build: str | None = None
     qairt_release: str | None = None
+    qairt_stamp: str | None = None
     glibc_needed: str | None = None
     glibcxx_needed: str | None = None
     cxxabi_needed: str | None = None

@@ -117,8 +117,10 @@ def _abi(family: Family | None, items: Sequence[Item]) -> Abi:
     known = [abi for abi in catalog.abis().values() if (abi.system, abi.libc, abi.machine) == family]
     folders = {part for item in items for part in item.folder.split("/")}
     named = [abi for abi in known if folders & {abi.id, *abi.aliases}]
-    if named or known:
-        return max(named or known, key=lambda abi: numbers(abi.glibc or "0"))
+    linked = {name for item in items for name in item.linked}
+    fitting = [abi for abi in named or known if not abi.c_library or linked & set(abi.c_library)]
+    if found := fitting or named or known:
+        return max(found, key=lambda abi: numbers(abi.glibc or "0"))
     with_npu = {abi.machine for abi in catalog.abis().values() if not abi.simulator}
     return Abi(
         id=f"{family.machine.lower()}-{family.libc}",
@@ -144,7 +146,8 @@ def _socs(items: Sequence[Item], roles: dict[str, Role], asks: Asks) -> tuple[So
     covered = {soc.hexagon for soc in named}
     archs = {facts.hexagon_arch for facts in contexts if facts.hexagon_arch}
     if not contexts:
-        archs = {arch for item in items if (arch := roles[item.path].arch)}
+        loaded = {role.id for role in catalog.roles() if role.needed == "device"}
+        archs = {role.arch for item in items if (role := roles[item.path]).arch and role.id in loaded}
     return named + tuple(_any_soc(arch) for arch in sorted(archs - covered))
 
 

@@ -10,7 +10,8 @@ from packager.bundle import FOREIGN, SUPPORT
 from packager.facts.types import ElfFacts, PeFacts
 from packager.inference.roles import Item, Role
 
-_SYSTEMS = {"glibc": "linux", "musl": "linux", "bionic": "android", "qnx": "qnx", "unknown": "linux"}
+_UNTOLD = "unknown"
+_SYSTEMS = {"glibc": "linux", "musl": "linux", "bionic": "android", "qnx": "qnx", _UNTOLD: "linux"}
 
 
 class Family(NamedTuple):
@@ -38,9 +39,10 @@ def groups_of(items: Sequence[Item], roles: dict[str, Role]) -> list[Group]:
     for item in sorted(items, key=lambda item: item.path):
         if item.for_the_cpu:
             folders[item.folder].append(item)
-    families = {folder: _family(members, roles) for folder, members in folders.items()}
+    families = _told({folder: _family(members, roles) for folder, members in folders.items()})
+    of_vendor = {item.folder for item in items if item.for_the_cpu and _is_vendors(roles[item.path])}
     for item in items:
-        if roles[item.path].arch is not None and not item.for_the_cpu and item.folder in folders:
+        if roles[item.path].arch is not None and not item.for_the_cpu and item.folder in of_vendor:
             folders[item.folder].append(item)
     return [
         Group(family, frozenset(item.path for folder in together for item in folders[folder]))
@@ -48,6 +50,23 @@ def groups_of(items: Sequence[Item], roles: dict[str, Role]) -> list[Group]:
         for together in _sets([f for f in families if families[f] == family], folders, roles)
         if any(roles[item.path].id != FOREIGN for folder in together for item in folders[folder])
     ]
+
+
+def _is_vendors(role: Role) -> bool:
+    return role.id not in (FOREIGN, SUPPORT)
+
+
+def _told(families: dict[str, Family]) -> dict[str, Family]:
+    """A folder whose libraries do not say their C library goes with those of its processor that do."""
+    known = Counter(family for family in families.values() if family.libc != _UNTOLD)
+    return {
+        folder: family
+        if family.libc != _UNTOLD
+        else max(
+            (one for one in known if one.machine == family.machine), key=known.__getitem__, default=family
+        )
+        for folder, family in families.items()
+    }
 
 
 def _sets(mine: list[str], folders: dict[str, list[Item]], roles: dict[str, Role]) -> Iterator[list[str]]:
@@ -71,9 +90,9 @@ def _in_common(one: str, other: str) -> int:
 
 def _family(members: Sequence[Item], roles: dict[str, Role]) -> Family:
     """What most of a folder's libraries are: of the vendor's if there are any, and of those that say it."""
-    of_vendor = [item for item in members if roles[item.path].id not in (FOREIGN, SUPPORT)]
+    of_vendor = [item for item in members if _is_vendors(roles[item.path])]
     found = Counter(family_of(item) for item in of_vendor or members)
-    telling = [family for family in found if family.libc != "unknown"] or list(found)
+    telling = [family for family in found if family.libc != _UNTOLD] or list(found)
     return max(sorted(telling), key=lambda family: found[family])
 
 

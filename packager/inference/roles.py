@@ -9,9 +9,7 @@ from typing import NamedTuple
 from packager import catalog
 from packager.bundle import DSP_LIBRARY, FOREIGN, MODEL_LIBRARY, SUPPORT
 from packager.facts.types import (
-    CatalogueFacts,
     ContextFacts,
-    DamagedFacts,
     DlcFacts,
     ElfFacts,
     Facts,
@@ -81,8 +79,7 @@ def roles_of(items: Sequence[Item]) -> dict[str, Role]:
 
 
 def _vendor_role(item: Item) -> Role | None:
-    if not isinstance(item.facts, ElfFacts | PeFacts | CatalogueFacts | DamagedFacts):
-        return None
+    """By the name alone, so that a file of another kind under a vendor's name is noticed."""
     for role in catalog.roles():
         for pattern in dict.fromkeys(role.files.values()):
             words = re.escape(pattern).replace(r"\{arch\}", r"(\d\d)")

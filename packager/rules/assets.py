@@ -1,7 +1,8 @@
 """Model assets: a context binary for the right SoC, of a release that the runtime can read, as asked for.
 
-Where one context could break several rules at once, the first of HEX310, HEX302, HEX303, HEX314 speaks and
-the others are silent; HEX305 looks only at contexts that HEX302 and HEX303 accept.
+Where one context could break several rules at once, the first of HEX310, HEX302, HEX303, HEX321, HEX314
+speaks and the others are silent; HEX305 looks only at contexts that HEX302 and HEX303 accept. Of HEX304 and
+HEX319 the first speaks.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from packager.bundle import BundleFile
 from packager.catalog import Soc
 from packager.facts.types import ContextFacts, GraphFacts
+from packager.plan_model import TargetPlan
+from packager.rules.capabilities import unreadable_blob
 from packager.rules.core import Case, Said, Severity, rule
 from packager.rules.reading import newer, on_npu, soc_of
 from packager.rules.table import number, word
@@ -48,8 +51,18 @@ def _for_another(soc: Soc, facts: ContextFacts) -> bool:
     return known and not _older_than(soc, facts) and facts.soc_model not in (soc.soc_model, *soc.accepts)
 
 
-def _fits(soc: Soc, facts: ContextFacts) -> bool:
-    return not _too_new_for(soc, facts) and not _for_another(soc, facts)
+def _tolerated(plan: TargetPlan, soc: Soc, facts: ContextFacts) -> bool:
+    """Whether a context for another SoC of the same architecture is the manifest's own risk."""
+    same_arch = facts.hexagon_arch is not None and facts.hexagon_arch == soc.hexagon
+    return plan.compatibility == "permissive" and same_arch and not _names_no_soc(facts)
+
+
+def _refused(plan: TargetPlan, soc: Soc, facts: ContextFacts) -> bool:
+    return _for_another(soc, facts) and not _tolerated(plan, soc, facts)
+
+
+def _fits(plan: TargetPlan, soc: Soc, facts: ContextFacts) -> bool:
+    return not _too_new_for(soc, facts) and not _refused(plan, soc, facts)
 
 
 def _compile_again(soc: Soc) -> str:
@@ -73,38 +86,73 @@ def context_not_newer_than_its_dsp(case: Case) -> Iterable[Said]:
             yield _of_another_arch(file, facts, soc)
 
 
+def _of_another_soc(file: BundleFile, facts: ContextFacts, soc: Soc) -> Said:
+    arch = f"v{facts.hexagon_arch}" if facts.hexagon_arch else "an unknown Hexagon"
+    named = f"soc_model {facts.soc_model}" if facts.soc_model else "no SoC"
+    return Said(
+        file=file.path,
+        found=f"compiled for {named}, {arch}",
+        wanted=f"soc_model {' or '.join(map(str, (soc.soc_model, *soc.accepts)))}, {soc.arch}",
+        fix=_compile_again(soc),
+    )
+
+
 @rule("HEX303", severity=Severity.ERROR)
 def context_for_its_soc(case: Case) -> Iterable[Said]:
     """One architecture is not one SoC."""
     for file, facts, soc in _contexts(case):
-        if _for_another(soc, facts) and not _too_new_for(soc, facts):
-            arch = f"v{facts.hexagon_arch}" if facts.hexagon_arch else "an unknown Hexagon"
-            named = f"soc_model {facts.soc_model}" if facts.soc_model else "no SoC"
-            yield Said(
-                file=file.path,
-                found=f"compiled for {named}, {arch}",
-                wanted=f"soc_model {' or '.join(map(str, (soc.soc_model, *soc.accepts)))}, {soc.arch}",
-                fix=_compile_again(soc),
-            )
+        if _refused(case.plan, soc, facts) and not _too_new_for(soc, facts):
+            yield _of_another_soc(file, facts, soc)
+
+
+@rule("HEX321", severity=Severity.WARNING)
+def context_for_a_sibling_of_its_soc(case: Case) -> Iterable[Said]:
+    """What HEX303 refuses, where the manifest asks to be permissive."""
+    for file, facts, soc in _contexts(case):
+        if _for_another(soc, facts) and _tolerated(case.plan, soc, facts):
+            yield _of_another_soc(file, facts, soc)
+
+
+def _newer_than_the_runtime(plan: TargetPlan, facts: ContextFacts) -> tuple[str, str] | None:
+    """(found, wanted) by the build id, else by the version of the backend's API, which devices compare."""
+    release = plan.runtime_set.release
+    if facts.qairt_build is not None and newer(facts.qairt_build, release.version):
+        return facts.qairt_build, release.version
+    if newer(facts.backend_api, release.backend_api):
+        return f"backend API {facts.backend_api}", release.backend_api
+    return None
 
 
 @rule("HEX304", severity=Severity.ERROR)
 def context_not_newer_than_the_runtime(case: Case) -> Iterable[Said]:
     """A runtime reads contexts of its own and of earlier releases."""
-    release = case.plan.runtime_set.release
+    release = case.plan.runtime_set.release.version
     for file, facts, _ in _contexts(case):
-        if facts.qairt_build is not None:
-            found, wanted = facts.qairt_build, release.version
-            too_new = newer(facts.qairt_build, release.version)
-        else:
-            found, wanted = f"backend API {facts.backend_api}", f"{release.backend_api}"
-            too_new = newer(facts.backend_api, release.backend_api)
-        if too_new:
+        newer_one = _newer_than_the_runtime(case.plan, facts)
+        if newer_one is not None:
+            found, wanted = newer_one
+            later = unreadable_blob(facts.blob_version, release)
             yield Said(
                 file=file.path,
-                found=f"compiled with {found}",
+                found=f"compiled with {found}{f', context blob {facts.blob_version}' if later else ''}",
                 wanted=f"{wanted} or earlier, the runtime in this package",
-                fix=f"compile with QAIRT {release.version}, or ship the libraries of the newer release",
+                fix=f"compile with QAIRT {release}, or ship the libraries of the newer release",
+            )
+
+
+@rule("HEX319", severity=Severity.WARNING)
+def blob_of_a_known_format(case: Case) -> Iterable[Said]:
+    """The format has a version of its own, which grows with the releases."""
+    release = case.plan.runtime_set.release.version
+    for file, facts, _ in _contexts(case):
+        readable = unreadable_blob(facts.blob_version, release)
+        if readable and _newer_than_the_runtime(case.plan, facts) is None:
+            by = facts.qairt_build or f"backend API {facts.backend_api}"
+            yield Said(
+                file=file.path,
+                found=f"context blob {facts.blob_version}, in a file that says it is of {by}",
+                wanted=f"{readable}, which QAIRT {release} reads",
+                fix="fetch or compile the file again; what it says about itself does not fit together",
             )
 
 
@@ -116,7 +164,7 @@ def context_fits_the_vtcm(case: Case) -> Iterable[Said]:
     """
     fixed = number("HEX305", "recorded_when_not_asked_mb")
     for file, facts, soc in _contexts(case):
-        if soc.vtcm_mb is None or not _fits(soc, facts) or case.plan.vtcm_mb:
+        if soc.vtcm_mb is None or not _fits(case.plan, soc, facts) or case.plan.vtcm_mb:
             continue
         for graph in facts.graphs:
             if graph.vtcm_mb and graph.vtcm_mb != fixed and graph.vtcm_mb > soc.vtcm_mb:
@@ -275,7 +323,7 @@ def context_for_the_full_dsp(case: Case) -> Iterable[Said]:
 def context_compiled_as_asked(case: Case) -> Iterable[Said]:
     """A compiler ignores an option that it does not understand, and says nothing."""
     for file, facts, soc in _contexts(case):
-        if not _fits(soc, facts):
+        if not _fits(case.plan, soc, facts):
             continue
         for graph in facts.graphs:
             found, wanted = _differences(case, soc, graph)

@@ -6,11 +6,22 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from packager import catalog
-from packager.catalog import Abi, role_file
+from packager.catalog import role_file
 from packager.facts.types import DamagedFacts, ElfFacts, PeFacts
 from packager.plan_model import TargetPlan
 from packager.rules.core import Case, Said, Severity, rule
-from packager.rules.reading import HEXAGON, elves, libraries, misfit, misnamed, socs_of
+from packager.rules.reading import (
+    HEXAGON,
+    dsp_roles,
+    elves,
+    foreign,
+    libraries,
+    misfit,
+    misnamed,
+    packed_for,
+    socs_of,
+    vendor_roles,
+)
 from packager.rules.table import host_libraries
 from packager.versions import numbers
 
@@ -30,7 +41,12 @@ def whole_files(case: Case) -> Iterable[Said]:
 
 @rule("HEX106", severity=Severity.ERROR)
 def every_needed_library_once(case: Case) -> Iterable[Said]:
-    """What the target's SoCs load has to be there, and in one place only."""
+    """What the target's SoCs load has to be there, and in one place only.
+
+    Somebody else's package without a backend is not expected to bring what goes with one.
+    """
+    if case.inferred and case.one("backend") is None:
+        return
     there = defaultdict(list)
     for examined in case.files:
         there[examined.file.role, examined.file.arch].append(examined.file.path)
@@ -75,7 +91,8 @@ def right_processor(case: Case) -> Iterable[Said]:
         if fault:
             found, wanted = fault
             file, arch = examined.file, examined.file.arch
-            folder = f"Hexagon v{arch}" if file.role == "skel" else case.plan.abi.id
+            for_dsp = file.role in dsp_roles()
+            folder = f"Hexagon{f' v{arch}' if arch else ''}" if for_dsp else case.plan.abi.id
             yield Said(
                 file=file.path,
                 found=found,
@@ -86,9 +103,9 @@ def right_processor(case: Case) -> Iterable[Said]:
 
 @rule("HEX108", severity=Severity.ERROR)
 def right_hexagon(case: Case) -> Iterable[Said]:
-    """The architecture in a skel's ELF header is the one that its name promises."""
-    for file, facts in elves(case, "skel"):
-        if misnamed(file, facts):
+    """The architecture in the ELF header of a file for the DSP is the one that its name promises."""
+    for file, facts in elves(case, *dsp_roles()):
+        if file.arch is not None and misnamed(file, facts):
             yield Said(
                 file=file.path,
                 found=f"v{facts.hexagon_arch}" if facts.hexagon_arch else f"e_flags 0x{facts.flags:x}",
@@ -102,7 +119,7 @@ def right_c_library(case: Case) -> Iterable[Said]:
     """A library built for another C library does not load, whatever its processor."""
     abi = case.plan.abi
     for file, facts in elves(case):
-        if _foreign(facts, abi):
+        if foreign(facts, abi):
             yield Said(
                 file=file.path,
                 found=f"built for {facts.abi}",
@@ -111,29 +128,36 @@ def right_c_library(case: Case) -> Iterable[Said]:
             )
 
 
-def _foreign(facts: ElfFacts, abi: Abi) -> bool:
-    """Whether a host library is for another C library; one that does not say is not."""
-    return facts.machine == abi.machine and facts.abi not in (abi.libc, "unknown")
-
-
 @rule("HEX110", severity=Severity.ERROR)
 def old_enough_symbols(case: Case) -> Iterable[Said]:
-    """The system must have the symbol versions that its libraries ask for."""
+    """The system must have the symbol versions that its libraries ask for.
+
+    GLIBCXX and CXXABI are both libstdc++'s; the second is named only where the first does not say it.
+    """
     abi = case.plan.abi
     for file, facts in elves(case):
-        if facts.machine != abi.machine or _foreign(facts, abi):
+        if facts.machine != abi.machine or foreign(facts, abi):
             continue
-        for family, needed, offered in (
-            ("GLIBC", facts.glibc_needed, abi.glibc),
-            ("GLIBCXX", facts.glibcxx_needed, abi.glibcxx),
-        ):
-            if needed and offered and numbers(needed) > numbers(offered):
-                yield Said(
-                    file=file.path,
-                    found=f"needs {family}_{needed}",
-                    wanted=f"{family}_{offered} or older, the newest of {abi.id}",
-                    fix=f"take {file.name} built for {abi.id}, or name the ABI of a newer system",
-                )
+        too_new = {
+            family: (needed, offered)
+            for family, needed, offered in (
+                ("GLIBC", facts.glibc_needed, abi.glibc),
+                ("GLIBCXX", facts.glibcxx_needed, abi.glibcxx),
+                ("CXXABI", facts.cxxabi_needed, abi.cxxabi),
+            )
+            if needed and offered and numbers(needed) > numbers(offered)
+        }
+        if "GLIBCXX" in too_new:
+            too_new.pop("CXXABI", None)
+        if too_new:
+            needs = " and ".join(f"{family}_{needed}" for family, (needed, _) in too_new.items())
+            offers = " and ".join(f"{family}_{offered}" for family, (_, offered) in too_new.items())
+            yield Said(
+                file=file.path,
+                found=f"needs {needs}",
+                wanted=f"{offers} or older, the newest of {abi.id}",
+                fix=f"take {file.name} built for {abi.id}, or name the ABI of a newer system",
+            )
 
 
 @rule("HEX111", severity=Severity.ERROR)
@@ -142,13 +166,15 @@ def everything_linked_to(case: Case) -> Iterable[Said]:
     plan = case.plan
     for library in libraries(case):
         file, facts = library.file, library.facts
-        side = "hexagon" if file.role == "skel" else "host"
-        if isinstance(facts, ElfFacts) and side == "host" and _foreign(facts, plan.abi):
+        side = "hexagon" if facts.machine == HEXAGON else "host"
+        if isinstance(facts, ElfFacts) and side == "host" and foreign(facts, plan.abi):
             continue
+        if side == "hexagon" and file.role not in dsp_roles():
+            continue  # the table lists what the vendor's files need
         declared = [row for row in host_libraries() if row.machine == side and plan.system in row.systems]
-        if not declared:
-            continue
-        packed = _packed(case, side)
+        if all(row.bundled == "never" for row in declared):
+            continue  # the table does not say what this system consists of
+        packed = packed_for(case, side)
         wanted = facts.needed if isinstance(facts, ElfFacts) else facts.imports
         missing = [
             name
@@ -164,22 +190,35 @@ def everything_linked_to(case: Case) -> Iterable[Said]:
             )
 
 
-def _packed(case: Case, side: str) -> set[str]:
-    """Names under which the loader of one processor finds packed libraries, in lower case.
+@rule("HEX116", severity=Severity.ERROR)
+def its_own_name(case: Case) -> Iterable[Said]:
+    """What a device needs is linked under the name that it has. A skel that is misnamed is HEX108's.
 
-    A damaged library counts: that it is damaged has been said.
+    Of the vendor's other libraries some are shipped under a second name.
     """
-    names = set()
-    for examined in case.files:
-        facts = examined.facts
-        machine = facts.machine if isinstance(facts, ElfFacts | PeFacts) else None
-        if machine is None and not isinstance(facts, DamagedFacts):
+    needed = [role.id for role in vendor_roles().values() if role.needed != "never"]
+    for library in libraries(case, *needed):
+        file, linked_as = library.file, _linked_as(library.facts)
+        if linked_as is None or linked_as.lower() == file.name.lower():
             continue
-        if (machine == HEXAGON or examined.file.role == "skel") == (side == "hexagon"):
-            names.add(examined.file.name.lower())
-            if isinstance(facts, ElfFacts) and facts.soname:
-                names.add(facts.soname.lower())
-    return names
+        if file.role in dsp_roles() and isinstance(library.facts, ElfFacts) and misnamed(file, library.facts):
+            continue
+        yield Said(
+            file=file.path,
+            found=f"linked as {linked_as}",
+            wanted=file.name,
+            fix=f"take the {file.name} that QAIRT ships; another library under its name does not do its work",
+        )
+
+
+def _linked_as(facts: ElfFacts | PeFacts) -> str | None:
+    """The SONAME, or the name of a DLL as its debug information has it."""
+    if isinstance(facts, ElfFacts):
+        return facts.soname
+    if facts.debug_path is None:
+        return None
+    stem = facts.debug_path.replace("\\", "/").rpartition("/")[2].rpartition(".")[0]
+    return f"{stem}.dll" if stem else None
 
 
 @rule("HEX112", severity=Severity.ERROR)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from packager.bundle import BundleFile
+from packager.bundle import MODEL_LIBRARY, BundleFile
 from packager.plan_model import TargetPlan
 from packager.rules.core import Case, Said, Severity, rule
-from packager.rules.reading import elves, soc_of, vendor_roles
+from packager.rules.reading import elves, libraries, soc_of, vendor_roles
 
 
 @rule("HEX501", severity=Severity.WARNING)
@@ -68,4 +68,18 @@ def no_search_outside_the_package(case: Case) -> Iterable[Said]:
                 found=f"searches {', '.join(outside)}",
                 wanted="only folders below its own, written with $ORIGIN",
                 fix=f"build {file.name} without an absolute rpath",
+            )
+
+
+@rule("HEX504", severity=Severity.WARNING)
+def no_traces_of_the_build_machine(case: Case) -> Iterable[Said]:
+    """Paths of the machine that compiled the runner or a model library; the vendor's files all have some."""
+    for library in libraries(case, "runner", MODEL_LIBRARY):
+        paths = library.facts.build_paths
+        if paths:
+            yield Said(
+                file=library.file.path,
+                found=f"holds {paths[0]}{f' and {len(paths) - 1} more' if len(paths) > 1 else ''}",
+                wanted="no path of the machine that built it",
+                fix=f"compile {library.file.name} with -ffile-prefix-map, or without assertions",
             )

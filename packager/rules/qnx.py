@@ -1,1 +1,63 @@
-"""What QNX and automotive guests ask of a package."""
+"""What QNX and the guests that run on it ask of a package."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from packager import catalog
+from packager.facts.types import ElfFacts
+from packager.plan_model import TargetPlan
+from packager.rules.core import Case, Said, Severity, rule
+from packager.rules.reading import elves, folder_of, foreign, packed_for
+from packager.rules.table import word
+
+
+def _without_dsp_runtime(plan: TargetPlan) -> bool:
+    """Whether the target is QNX, or a guest on a SoC that is sold for it."""
+    host = word("HEX241", "host")
+    return plan.system == host or (any(host in soc.systems for soc in plan.socs) and not plan.abi.simulator)
+
+
+@rule("HEX241", severity=Severity.WARNING)
+def dsp_runtime_packed(case: Case) -> Iterable[Said]:
+    """What skels link to is in the image of the QNX host, and not in that of a guest.
+
+    A file by such a name beside a skel that is not for the DSP is HEX113's.
+    """
+    if not _without_dsp_runtime(case.plan):
+        return
+    skels = list(elves(case, "skel"))
+    folders = {folder_of(file) for file, _ in skels}
+    packed = packed_for(case, "hexagon")
+    packed |= {e.file.name.lower() for e in case.files if folder_of(e.file) in folders}
+    missing = {name: file for file, facts in skels for name in facts.needed if name.lower() not in packed}
+    if missing:
+        yield Said(
+            file=next(iter(missing.values())).path,
+            found=f"links to {', '.join(missing)}, not in the package",
+            wanted=f"{', '.join(missing)} beside it, copied from the QNX image of this board",
+            fix="copy them from the image's cdsp0 folder; if the device has them already, allow this finding",
+        )
+
+
+@rule("HEX242", severity=Severity.ERROR, wish=True)
+def right_qnx(case: Case) -> Iterable[Said]:
+    """QNX changed its binary interface with SDP 8; the name of the C library tells the two apart."""
+    abi = case.plan.abi
+    if not abi.c_library:
+        return
+    for file, facts in elves(case):
+        other = _other_c_library(facts, abi.c_library) if facts.machine == abi.machine else []
+        if other and not foreign(facts, abi):
+            yield Said(
+                file=file.path,
+                found=f"links to {', '.join(other)}",
+                wanted=f"{' or '.join(abi.c_library)}, the C library of {abi.id}",
+                fix=f"take {file.name} from the {abi.aliases[0]} folder of QAIRT, or name the other ABI",
+            )
+
+
+def _other_c_library(facts: ElfFacts, right: tuple[str, ...]) -> list[str]:
+    """C libraries of a known ABI that a file links to, other than these."""
+    known = {name for abi in catalog.abis().values() for name in abi.c_library}
+    return [name for name in facts.needed if name in known - set(right)]

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from packager import catalog
 from packager.bundle import DSP_LIBRARY, FOREIGN, BundleFile
-from packager.catalog import Soc
+from packager.catalog import Abi, Soc
 from packager.facts.types import DamagedFacts, ElfFacts, PeFacts
 from packager.plan_model import TargetPlan
 from packager.rules.core import Case, Examined
@@ -51,6 +51,21 @@ def newer(one: str, other: str) -> bool:
 def vendor_roles() -> dict[str, catalog.Role]:
     """The roles of vendor files by id."""
     return {role.id: role for role in catalog.roles()}
+
+
+def dsp_roles() -> tuple[str, ...]:
+    """The roles of vendor files that the DSP loads."""
+    return tuple(role.id for role in catalog.roles() if role.machine == "hexagon")
+
+
+def per_arch_roles() -> tuple[str, ...]:
+    """The roles of vendor files whose names say which Hexagon they are for."""
+    return tuple(role.id for role in catalog.roles() if role.per_arch)
+
+
+def folder_of(file: BundleFile) -> str:
+    """The folder of a file inside the package; empty at the top."""
+    return file.path.rpartition("/")[0]
 
 
 def on_npu(plan: TargetPlan) -> bool:
@@ -116,6 +131,29 @@ def elves(case: Case, *roles: str) -> Iterator[tuple[BundleFile, ElfFacts]]:
     for library in libraries(case, *roles):
         if isinstance(library.facts, ElfFacts):
             yield library.file, library.facts
+
+
+def foreign(facts: ElfFacts, abi: Abi) -> bool:
+    """Whether a host library is for another C library; one that does not say is not."""
+    return facts.machine == abi.machine and facts.abi not in (abi.libc, "unknown")
+
+
+def packed_for(case: Case, side: str) -> set[str]:
+    """Names under which the loader of one processor finds packed libraries, in lower case.
+
+    A damaged library counts, and a link that leads nowhere: other rules say so.
+    """
+    names = {link.path.rpartition("/")[2].lower() for link in case.links}
+    for examined in case.files:
+        facts = examined.facts
+        machine = facts.machine if isinstance(facts, ElfFacts | PeFacts) else None
+        if machine is None and not isinstance(facts, DamagedFacts):
+            continue
+        if (machine == HEXAGON or examined.file.role == "skel") == (side == "hexagon"):
+            names.add(examined.file.name.lower())
+            if isinstance(facts, ElfFacts) and facts.soname:
+                names.add(facts.soname.lower())
+    return names
 
 
 def quarrels(case: Case) -> Iterator[tuple[Library, Library, str, str]]:

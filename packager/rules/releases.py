@@ -2,8 +2,9 @@
 
 The four rules divide the ground, so that one wrong file is reported once. A stub and a skel that disagree
 are HEX104's; when their build ids do not disagree but the skel's entry symbol does, HEX105's. Any other
-file that is not of the set's release is HEX102's. The set's release is the planned one if a single file
-has it, else the commonest; then the set as a whole is HEX103's.
+file that is not of the set's release is HEX102's, whether it tells its release or only when it was built.
+The set's release is the planned one if a single file has it, else the commonest; then the set as a whole is
+HEX103's.
 """
 
 from __future__ import annotations
@@ -13,7 +14,16 @@ from collections.abc import Iterable
 
 from packager.facts.types import ElfFacts
 from packager.rules.core import Case, Said, Severity, rule
-from packager.rules.reading import Library, libraries, newer, pairs, quarrels, same_release
+from packager.rules.reading import (
+    Library,
+    elves,
+    libraries,
+    newer,
+    pairs,
+    quarrels,
+    same_release,
+    vendor_roles,
+)
 from packager.rules.table import word
 
 
@@ -44,6 +54,20 @@ def one_release(case: Case) -> Iterable[Said]:
             wanted=f"{release}, as {witness}",
             fix=f"take {library.file.name} from the QAIRT release that the other files came from",
         )
+    yield from _of_another_day(case, release, witness)
+
+
+def _of_another_day(case: Case, release: str, witness: str | None) -> Iterable[Said]:
+    """Vendor files that tell no release, only the last number of their build id."""
+    built = release.partition("_")[0].split(".")[3:]
+    for file, facts in elves(case, *vendor_roles()):
+        if built and facts.qairt_stamp and facts.qairt_stamp != built[0]:
+            yield Said(
+                file=file.path,
+                found=f"a build of {facts.qairt_stamp}",
+                wanted=f"{release}, as {witness or 'planned'}",
+                fix=f"take {file.name} from the QAIRT release that the other files came from",
+            )
 
 
 @rule("HEX103", severity=Severity.ERROR)

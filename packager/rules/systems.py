@@ -10,7 +10,7 @@ from packager.catalog import role_file
 from packager.facts.types import CatalogueFacts, PeFacts
 from packager.plan_model import TargetPlan
 from packager.rules.core import Case, Said, Severity, Stage, rule
-from packager.rules.reading import elves, misnamed, quarrels, socs_of, vendor_roles
+from packager.rules.reading import elves, folder_of, libraries, misnamed, quarrels, socs_of, vendor_roles
 from packager.rules.table import signers
 
 
@@ -31,27 +31,28 @@ def _catalogues(case: Case) -> Iterator[tuple[BundleFile, CatalogueFacts]]:
             yield examined.file, examined.facts
 
 
-def _folder(file: BundleFile) -> str:
-    return file.path.rpartition("/")[0]
-
-
 @rule("HEX201", severity=Severity.ERROR)
 def catalogue_beside_its_skel(case: Case) -> Iterable[Said]:
     """Windows looks for the catalogue of a skel in the skel's folder."""
+    for skel, catalogue in _without_catalogue(case):
+        name = role_file("catalogue", case.plan.system, skel.arch)
+        yield Said(
+            file=skel.path,
+            found=f"its catalogue is {catalogue.path}" if catalogue else f"no {name} in the package",
+            wanted=f"{name} in the same folder",
+            fix=f"put the {name} of the skel's QAIRT release beside {skel.name}, both unchanged",
+        )
+
+
+def _without_catalogue(case: Case) -> Iterator[tuple[BundleFile, BundleFile | None]]:
+    """Skels without their catalogue beside them, and where that is."""
     if not _asks_for_catalogues(case.plan):
         return
     for skel, _ in elves(case, "skel"):
-        if skel.arch not in _archs_with_catalogue(case.plan):
-            continue
-        name = role_file("catalogue", case.plan.system, skel.arch)
-        catalogue = case.one("catalogue", skel.arch)
-        if catalogue is None or _folder(catalogue.file) != _folder(skel):
-            yield Said(
-                file=skel.path,
-                found=f"its catalogue is {catalogue.file.path}" if catalogue else f"no {name} in the package",
-                wanted=f"{name} in the same folder",
-                fix=f"put the {name} of the skel's QAIRT release beside {skel.name}, both unchanged",
-            )
+        if skel.arch in _archs_with_catalogue(case.plan):
+            catalogue = case.one("catalogue", skel.arch)
+            if catalogue is None or folder_of(catalogue.file) != folder_of(skel):
+                yield skel, catalogue.file if catalogue else None
 
 
 @rule("HEX202", severity=Severity.ERROR)
@@ -148,4 +149,22 @@ def signed_libraries_unaltered(case: Case) -> Iterable[Said]:
                 found=f"the signature of {examined.facts.signer or 'its signer'} does not fit the file",
                 wanted="a file as it was signed, or an unsigned one",
                 fix=f"take {examined.file.name} from its origin again, and sign only after the last change",
+            )
+
+
+@rule("HEX209", severity=Severity.WARNING)
+def one_folder_on_windows(case: Case) -> Iterable[Said]:
+    """Stub and skel lie beside the backend; a skel that was torn from its catalogue is HEX201's."""
+    backend = case.one("backend")
+    if backend is None or not _asks_for_catalogues(case.plan):
+        return
+    torn = {skel.path for skel, _ in _without_catalogue(case)}
+    for library in libraries(case, "stub", "skel"):
+        file = library.file
+        if folder_of(file) != folder_of(backend.file) and file.path not in torn:
+            yield Said(
+                file=file.path,
+                found=f"in {folder_of(file) or 'the top folder'}",
+                wanted=f"beside {backend.file.path}",
+                fix=f"put {file.name} into the folder of {backend.file.name}, a skel with its catalogue",
             )

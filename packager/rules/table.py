@@ -43,7 +43,27 @@ class HostLibrary(Frozen):
 
     def holds(self, name: str) -> bool:
         """Whether this row is about the library of that file name."""
-        return any(fnmatchcase(name.lower(), pattern.lower()) for pattern in self.names)
+        return _named(name, self.names)
+
+
+class DriverFile(Frozen):
+    """Files that a driver installs for itself. Names may hold `*`; `driver` is what people call it."""
+
+    driver: str
+    names: tuple[str, ...]
+    source: str
+
+    def holds(self, name: str) -> bool:
+        """Whether this row is about the file of that name."""
+        return _named(name, self.names)
+
+
+class FirmwareFolder(Frozen):
+    """A folder, relative to the root, in which a system's image keeps what the DSP loads; `*` is one name."""
+
+    system: str
+    folder: str
+    source: str
 
 
 class Signer(Frozen):
@@ -53,6 +73,10 @@ class Signer(Frozen):
     system: str
     name: str
     source: str
+
+
+def _named(name: str, patterns: tuple[str, ...]) -> bool:
+    return any(fnmatchcase(name.lower(), pattern.lower()) for pattern in patterns)
 
 
 @functools.cache
@@ -76,6 +100,18 @@ def host_libraries() -> tuple[HostLibrary, ...]:
     """The libraries that target systems bring, in the order of the table."""
     rows = table("host_libraries")["host_library"]
     return tuple(HostLibrary.model_validate(row) for row in rows)
+
+
+@functools.cache
+def driver_files() -> tuple[DriverFile, ...]:
+    """The files of drivers, in the order of the table."""
+    return tuple(DriverFile.model_validate(row) for row in table("drivers")["driver_file"])
+
+
+@functools.cache
+def firmware_folders() -> tuple[FirmwareFolder, ...]:
+    """The folders of the boards' own DSP files, in the order of the table."""
+    return tuple(FirmwareFolder.model_validate(row) for row in table("drivers")["firmware_folder"])
 
 
 @functools.cache

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-EXAMPLE = ROOT / "examples" / "text-direction"
+from tests.integration.program import EXAMPLE, ROOT, run
+
 NAMES = [
     "text-direction-1.0.0-linux-arm64-qcs6490.tar.zst",
     "text-direction-1.0.0-linux-arm64-qcs6490.deb",
@@ -25,33 +25,8 @@ NAMES = [
 ]
 
 
-def run(*arguments: str, cwd: Path = ROOT, **environment: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", "from packager.commands.program import main; main()", *arguments]
-    return subprocess.run(
-        command,
-        cwd=cwd,
-        env=os.environ | environment,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=900,
-    )
-
-
 def sha256(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-@pytest.fixture(scope="session")
-def built(store, tmp_path_factory) -> tuple[Path, dict]:
-    """The example's packages, built once; the output folder and the report."""
-    out = tmp_path_factory.mktemp("dist")
-    done = run(
-        "package", "--manifest", str(EXAMPLE / "app.toml"), "--out", str(out), "--json",
-        HEXPACK_STORE=str(store.root),
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    return out, json.loads(done.stdout)
 
 
 @pytest.fixture(scope="session")

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
-from packager import layouts
+from packager import catalog, layouts
 from packager.bundle import BundleFile
 from packager.facts.identify import examine
 from packager.facts.types import Facts
 from packager.files import digest
 from packager.plan_model import TargetPlan
 from packager.rules.core import Case, Examined, Finding, Stage, judge
+from packager.sources import Fetched
+from packager.sources.wheel import fetch_wheel, file_names, member
+from packager.store import Store
 from tests.make.bundle import target_plan
 
 BUILD_251 = "v2.51.0.260929181845"
@@ -37,8 +40,10 @@ def known(path: Path) -> Facts:
     return examine(path)
 
 
-def findings(plan: TargetPlan, files: Mapping[str, Path]) -> tuple[Finding, ...]:
-    """What the rules say about the plan's vendor files, each taken from `files` by its name."""
+def findings(
+    plan: TargetPlan, files: Mapping[str, Path], further: Sequence[Examined] = ()
+) -> tuple[Finding, ...]:
+    """What the rules say about the plan's vendor files, each taken from `files` by its name, and others."""
     layout = layouts.layout_of(plan.system)
     runtime = plan.runtime_set
     wanted = [(w.role, layouts.vendor_place(w.folder), w.name, w.arch) for w in runtime.files]
@@ -58,7 +63,40 @@ def findings(plan: TargetPlan, files: Mapping[str, Path]) -> tuple[Finding, ...]
         for role, place, name, arch in wanted
         if name in files
     ]
-    return judge(Case(plan=plan, files=tuple(staged)), Stage.FILES)
+    return judge(Case(plan=plan, files=(*staged, *further)), Stage.FILES)
+
+
+def never_packed(wheel: Fetched, plan: TargetPlan, store: Store) -> list[Examined]:
+    """The files of a wheel that the role table knows and no package carries, laid out as the plan would."""
+    layout = layouts.layout_of(plan.system)
+    roles = {
+        role.files[plan.system].format(arch=arch): (role, arch if role.per_arch else None)
+        for role in catalog.roles()
+        for arch in (plan.archs or (0,))
+        if role.needed == "never" and plan.system in role.files
+    }
+    found = []
+    for inside in file_names(wheel, store):
+        folder, _, name = inside.rpartition("/")
+        if name in roles:
+            role, arch = roles[name]
+            local = member(wheel, inside, store).path
+            place = layout.path(layouts.vendor_place(role.folder), name)
+            path = (
+                place.replace(name, f"{folder.split('/')[-2]}/{name}")
+                if role.id == "calculator-skel"
+                else place
+            )
+            file = BundleFile(path=path, role=role.id, blob=digest(local), local=local, arch=arch)
+            found.append(Examined(file=file, facts=known(local)))
+    return found
+
+
+def the_wheel(abi: str, store: Store) -> Fetched:
+    """The wheel of QAIRT 2.51 for an ABI."""
+    row = catalog.runtime_set("2.51.0", abi)
+    assert row is not None
+    return fetch_wheel(row.wheel, platform=row.platform, python=row.python, pinned=row.sha256, store=store)
 
 
 def without_byte(path: Path, tmp_path: Path) -> Path:
@@ -87,6 +125,63 @@ def test_the_set_for_windows_has_no_finding(runtime_windows):
 
 def test_the_set_of_the_simulator_has_no_finding(runtime_simulator):
     assert findings(SIMULATOR, runtime_simulator) == ()
+
+
+@pytest.mark.parametrize(("plan", "count"), [(LINUX, 5), (WINDOWS, 5), (SIMULATOR, 6)])
+def test_the_rest_of_a_wheel_is_of_the_same_release(plan, count, store, request):
+    fixture = {"linux": "runtime_linux", "win": "runtime_windows", "simulator": "runtime_simulator"}
+    files = request.getfixturevalue(fixture[plan.label])
+    rest = never_packed(the_wheel(plan.abi.id, store), plan, store)
+
+    assert len(rest) == count
+    assert findings(plan, files, rest) == ()
+
+
+def test_all_that_the_wheel_of_2_48_has_is_sound_but_for_a_search_path_of_the_vendors(
+    runtime_248, wheel_248, store
+):
+    runtime = LINUX.runtime_set.model_copy(update={"release": catalog.releases()["2.48.0"], "licences": ()})
+    plan = LINUX.model_copy(update={"runtime_set": runtime})
+    rest = never_packed(wheel_248, plan, store)
+
+    found = findings(plan, runtime_248, rest)
+
+    assert len([examined for examined in rest if "alculator" in examined.file.role]) == 14
+    assert [(f.rule, f.file) for f in found] == [
+        ("HEX502", "licence"),
+        ("HEX503", "lib/libhta_hexagon_runtime_qnn.so"),
+    ]
+
+
+def test_a_system_library_of_another_release_is_known_by_the_date_of_its_build(runtime_linux, runtime_248):
+    name = "libQnnSystem.so"
+
+    (finding,) = findings(LINUX, runtime_linux | {name: runtime_248[name]})
+
+    assert (finding.rule, finding.file) == ("HEX102", f"lib/{name}")
+    assert (finding.found, finding.wanted) == ("a build of 260626120635", f"{BUILD_251}, as lib/libQnnHtp.so")
+
+
+def test_libraries_of_another_release_beside_the_set_are_refused_whatever_they_are_for(
+    runtime_linux, wheel_248, store
+):
+    names = ("cpu-backend", "calculator-stub")
+    other = [e for e in never_packed(wheel_248, LINUX, store) if e.file.role in names]
+
+    found = findings(LINUX, runtime_linux, other)
+
+    assert {(f.rule, f.file) for f in found} == {("HEX102", e.file.path) for e in other}
+
+
+def test_a_library_for_the_cpu_by_the_name_of_the_dsps_runtime_is_known_by_its_header(runtime_linux):
+    name = "libQnnSystem.so"
+    file = BundleFile(
+        path="dsp/libc++.so.1", role="support", blob=digest(runtime_linux[name]), local=runtime_linux[name]
+    )
+
+    (finding,) = findings(LINUX, runtime_linux, [Examined(file=file, facts=known(runtime_linux[name]))])
+
+    assert (finding.rule, finding.file) == ("HEX113", "dsp/libc++.so.1")
 
 
 def test_a_skel_of_another_release_is_refused_with_both_build_ids(runtime_linux, runtime_248):

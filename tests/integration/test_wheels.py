@@ -18,7 +18,7 @@ from packager.sources.pip_download import download
 from packager.sources.runtime_set import fetch_runtime
 from packager.sources.wheel import fetch_wheel, file_names, member
 from packager.store import Store
-from tests.integration.conftest import whole_plan
+from tests.integration.runtimes import whole_plan
 from tests.make.wheels import make_source_archive, make_wheel
 
 

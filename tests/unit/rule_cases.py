@@ -124,8 +124,10 @@ def _host(plan: TargetPlan, name: str, build: str | None) -> ElfFacts:
         search_path=("$ORIGIN",),
         qairt_build=build,
         qairt_release="2.51.0" if build else None,
+        qairt_stamp=BUILD.rpartition(".")[2] if name == "libQnnSystem.so" else None,
         glibc_needed="2.34",
         glibcxx_needed="3.4.29",
+        cxxabi_needed="1.3.13",
     )
 
 

@@ -38,6 +38,66 @@ def test_what_is_no_known_code_is_not_explained(text):
     assert explain_code(text) is None
 
 
+@pytest.mark.parametrize(
+    "text", ["transportStatus 9", "transportStatus: 9", "transportstatus=0x9", " transportStatus : 9"]
+)
+def test_a_transport_status_is_told_by_the_word_before_it(text):
+    found = explain_code(text)
+
+    assert found is not None
+    assert (found.family, found.text) == ("transport", "transportStatus 9")
+    assert {"HEX201", "HEX202"} <= set(found.rules)
+
+
+@pytest.mark.parametrize("text", ["9", "err 9", "transportStatus 10", "transportStatus nine", "transport 9"])
+def test_a_nine_of_another_kind_is_not_a_transport_status(text):
+    assert explain_code(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("AEE_EUNABLETOLOAD", 0x80000406),
+        ("aee_eunabletoload", 0x80000406),
+        ("QNN_CONTEXT_ERROR_CREATE_FROM_BINARY", 5005),
+        ("CONTEXT_CREATE_FROM_BINARY", 5005),
+        ("QNN_COMMON_ERROR_INCOMPATIBLE_BINARIES", 1008),
+        ("QNN_DEVICE_ERROR_UNSUPPORTED_FEATURE", 1000),
+        ("AEE_ECONNREFUSED", 0x72),
+    ],
+)
+def test_a_code_is_known_by_its_name_too(text, code):
+    found = explain_code(text)
+
+    assert found is not None
+    assert found.code == code
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "shown"),
+    [
+        ("0x72", "AEE_ECONNREFUSED", "114 (0x72)"),
+        ("67", "AEE_ENOSUCHDEVICE", "67 (0x43)"),
+        ("Error 45", "Error 45", "45 (0x2d)"),
+    ],
+)
+def test_a_small_number_is_of_the_cpus_side_of_fastrpc(text, name, shown):
+    found = explain_code(text)
+
+    assert found is not None
+    assert (found.name, found.family, found.text) == (name, "fastrpc", shown)
+
+
+@pytest.mark.parametrize(
+    ("text", "code"), [("err: 1003", 1003), ("error=0x138d", 5005), ("status -2147482618", 0x80000406)]
+)
+def test_a_word_before_a_number_does_not_hide_it(text, code):
+    found = explain_code(text)
+
+    assert found is not None
+    assert found.code == code
+
+
 def test_a_code_names_the_rules_that_prevent_it():
     found = explain_code("1008")
 
@@ -65,16 +125,35 @@ def test_rows_are_unique_complete_and_inside_a_range():
 
     assert len(codes) == len(set(codes))
     for row in rows:
-        assert {"code", "name", "sentence", "look_first", "rules", "source"} == set(row)
+        assert set(row) - {"also"} == {"code", "name", "sentence", "look_first", "rules", "source"}
         assert not row["sentence"].endswith(".")
         homes = [r for r in ranges if r["first"] <= row["code"] <= r["last"]]
         assert len(homes) == (0 if row["code"] >= 0x80000000 else 1), row["code"]
 
 
+def test_no_two_rows_share_a_name_or_a_small_number():
+    errors = table("errors")
+    names = [
+        name
+        for kind in ("error", "host")
+        for row in errors[kind]
+        for name in (row["name"], *row.get("also", ()))
+    ]
+
+    assert len(names) == len(set(names))
+    assert not {row["code"] for row in errors["host"]} & {row["code"] for row in errors["error"]}
+    assert all(row["code"] < errors["range"][0]["first"] for row in (*errors["host"], *errors["transport"]))
+
+
 def test_the_rules_that_rows_name_exist():
     known = {row["id"] for row in rule_rows()}
 
-    named = {rule for row in table("errors")["error"] for rule in row["rules"]}
+    named = {
+        rule
+        for kind in ("error", "host", "transport")
+        for row in table("errors")[kind]
+        for rule in row["rules"]
+    }
 
     assert named
     assert named <= known

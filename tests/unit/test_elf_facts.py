@@ -265,6 +265,21 @@ def test_a_string_across_the_end_of_a_block_is_found_once_and_whole(tmp_path):
         assert (found.build, found.build_paths) == (build, (path,))
 
 
+@pytest.mark.parametrize(
+    ("texts", "stamp"),
+    [
+        (("260929181845",), "260929181845"),
+        (("x260929181845",), None),
+        (("261329181845",), None),
+        (("260929181845", "AISW_VERSION: 2.51.0"), None),
+    ],
+)
+def test_a_lone_date_of_the_build_is_told_where_the_file_says_no_more(texts, stamp, read):
+    facts = read(elf(machine="AARCH64", strings=texts))
+
+    assert facts.qairt_stamp == stamp
+
+
 def test_without_section_headers_the_hash_table_tells_how_many_symbols_there_are(read):
     image = bytearray(shared_library(exports=("QnnInterface_getProviders",)))
     struct.pack_into("<Q", image, 40, 0)

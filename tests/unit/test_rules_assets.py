@@ -87,10 +87,100 @@ def test_HEX304_fires_by_the_backend_api_where_the_file_has_no_build_id():
     assert (finding.rule, finding.found) == ("HEX304", "compiled with backend API 5.52.0")
 
 
+def test_HEX304_fires_by_the_backend_api_where_the_build_id_says_otherwise():
+    case = with_facts(
+        sound_case(), CONTEXT, qairt_build="v2.48.0.260626120635", backend_api="5.52.0", blob_version="4.1.0"
+    )
+
+    (finding,) = findings(case)
+
+    assert finding.rule == "HEX304"
+    assert finding.found == "compiled with backend API 5.52.0, context blob 4.1.0"
+
+
 def test_HEX304_is_silent_for_contexts_of_earlier_releases():
     case = with_facts(sound_case(), CONTEXT, qairt_build="v2.48.0.260626120635")
 
     assert not findings(case)
+
+
+def with_release(case: Case, version: str) -> Case:
+    """The case with a runtime of another release in its plan."""
+    minor = version.split(".")[1]
+    update = {"version": version, "backend_api": f"5.{minor}"}
+    release = case.plan.runtime_set.release.model_copy(update=update)
+    return with_plan(case, runtime_set=case.plan.runtime_set.model_copy(update={"release": release}))
+
+
+def spoken(case: Case) -> set[str]:
+    return {finding.rule for finding in findings(case) if finding.file == CONTEXT}
+
+
+def test_HEX304_tells_the_format_too_when_it_is_what_the_runtime_cannot_read():
+    case = with_release(sound_case(), "2.48.0")
+
+    (finding,) = [f for f in findings(case) if f.rule == "HEX304"]
+
+    assert finding.found == "compiled with v2.51.0.260929181845, context blob 4.0.6"
+    assert "HEX319" not in spoken(case)
+
+
+def test_HEX319_fires_for_a_format_that_is_later_than_the_release_in_the_file():
+    case = with_facts(sound_case(), CONTEXT, blob_version="4.1.0")
+
+    (finding,) = findings(case)
+
+    assert (finding.rule, finding.file, finding.refuses) == ("HEX319", CONTEXT, False)
+    assert finding.found == "context blob 4.1.0, in a file that says it is of v2.51.0.260929181845"
+    assert finding.wanted == "4.0.6 or earlier, which QAIRT 2.51.0 reads"
+
+
+def test_HEX319_fires_across_the_change_of_format_between_known_releases():
+    said = {"qairt_build": "v2.48.0.260626120635", "backend_api": "5.48.0"}
+    case = with_facts(with_release(sound_case(), "2.48.0"), CONTEXT, **said)
+
+    (finding,) = [f for f in findings(case) if f.file == CONTEXT]
+
+    assert (finding.rule, finding.wanted) == ("HEX319", "3.x or earlier, which QAIRT 2.48.0 reads")
+
+
+def test_HEX319_is_silent_for_earlier_formats_and_for_releases_after_the_last_known():
+    older = with_facts(sound_case(), CONTEXT, blob_version="3.3.4", qairt_build="v2.43.0.260127150333_193827")
+    between = with_facts(with_release(sound_case(), "2.38.0"), CONTEXT, blob_version="3.3.0")
+    later = with_facts(with_release(sound_case(), "2.60.0"), CONTEXT, blob_version="4.2.0")
+
+    assert not findings(older)
+    assert "HEX319" not in spoken(later) | spoken(between)
+
+
+def test_HEX321_fires_as_a_warning_where_the_manifest_is_permissive():
+    case = with_facts(sound_case(compatibility="permissive"), CONTEXT, soc_model=43)
+
+    (finding,) = findings(case)
+
+    assert (finding.rule, finding.refuses) == ("HEX321", False)
+    assert (finding.found, finding.wanted) == ("compiled for soc_model 43, v73", "soc_model 77, v73")
+
+
+def test_HEX321_is_silent_in_strict_mode_and_for_the_soc_itself():
+    assert spoken(with_facts(sound_case(), CONTEXT, soc_model=43)) == {"HEX303"}
+    assert not findings(sound_case(compatibility="permissive"))
+
+
+@pytest.mark.parametrize("facts", [{"soc_model": 0}, {"soc_model": 43, "hexagon_arch": None}])
+def test_being_permissive_does_not_help_a_context_that_does_not_say_what_it_is_for(facts):
+    assert spoken(with_facts(sound_case(compatibility="permissive"), CONTEXT, **facts)) == {"HEX303"}
+
+
+def test_the_vtcm_of_a_tolerated_context_is_still_compared():
+    case = sound_case(
+        socs=("sm8635",), abi="x86_64-linux-clang", compatibility="permissive", precision="w8a16"
+    )
+    path = "share/models/sm8635.bin"
+
+    case = with_graph(with_facts(case, path, soc_model=43), path, vtcm_mb=8)
+
+    assert {f.rule for f in findings(case)} == {"HEX305", "HEX321"}
 
 
 def test_HEX305_fires_for_a_context_prepared_for_a_bigger_soc():

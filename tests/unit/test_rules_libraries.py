@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from packager import catalog
+from packager.bundle import BundleLink
 from packager.facts.types import ElfFacts, OtherFacts, PeFacts
 from tests.unit.rule_cases import (
     TARGETS,
@@ -15,6 +17,7 @@ from tests.unit.rule_cases import (
     staged,
     with_facts,
     with_file,
+    with_plan,
     without,
 )
 
@@ -127,6 +130,22 @@ def test_HEX107_fires_for_an_x64_library_on_windows_on_arm():
     assert (finding.rule, finding.found, finding.wanted) == ("HEX107", "AMD64", "ARM64, 64 bit")
 
 
+def test_HEX107_fires_for_the_hybrid_that_only_an_x64_process_can_load():
+    case = with_facts(sound_case("windows"), "QnnHtp.dll", machine="ARM64EC")
+
+    (finding,) = findings(case)
+
+    assert (finding.rule, finding.found, finding.wanted) == ("HEX107", "ARM64EC", "ARM64, 64 bit")
+
+
+def test_HEX107_fires_for_a_file_for_the_dsp_that_has_no_architecture_in_its_name():
+    host = staged("dsp/libCalculator_skel.so", "calculator-skel", ElfFacts(**HOST))
+
+    (finding,) = findings(with_file(sound_case(), host))
+
+    assert finding.fix == "take libCalculator_skel.so from what QAIRT ships for Hexagon"
+
+
 def test_HEX107_is_silent_for_the_hybrid_that_serves_on_windows_on_arm():
     assert not findings(with_facts(sound_case("windows"), "QnnHtp.dll", machine="ARM64X"))
 
@@ -150,6 +169,14 @@ def test_HEX108_fires_alone_on_windows_where_the_catalogue_does_not_fit_either()
     assert finding.rule == "HEX108"
 
 
+def test_HEX108_fires_for_a_backend_for_the_dsp_that_was_renamed():
+    direct = staged("dsp/libQnnHtpV73.so", "htp-direct", skel_facts(75), arch=73)
+
+    (finding,) = findings(with_file(sound_case(), direct))
+
+    assert (finding.rule, finding.file, finding.found) == ("HEX108", "dsp/libQnnHtpV73.so", "v75")
+
+
 def test_HEX108_is_silent_for_an_architecture_written_with_variant_bits():
     case = with_facts(sound_case(), SKEL, flags=0x8073)
 
@@ -170,6 +197,14 @@ def test_HEX109_fires_alone_for_a_library_for_android():
     )
 
 
+def test_HEX109_fires_alone_for_a_model_library_of_android():
+    facts = ElfFacts(**HOST | {"abi": "bionic"}, needed=("libc++_shared.so",), model_prefix="QnnModel")
+
+    (finding,) = findings(with_file(sound_case(), staged("lib/libnet.so", "model-library", facts)))
+
+    assert (finding.rule, finding.file) == ("HEX109", "lib/libnet.so")
+
+
 def test_HEX109_is_silent_for_a_library_that_does_not_say():
     assert not findings(with_facts(sound_case(), "bin/hexrun", abi="unknown", needed=(), glibc_needed=None))
 
@@ -184,6 +219,12 @@ def test_HEX109_is_silent_for_a_library_that_does_not_say():
             "needs GLIBCXX_3.4.32",
             "GLIBCXX_3.4.29 or older, the newest of oe-linux-gcc11.2",
         ),
+        (
+            "cxxabi_needed",
+            "1.3.15",
+            "needs CXXABI_1.3.15",
+            "CXXABI_1.3.13 or older, the newest of oe-linux-gcc11.2",
+        ),
     ],
 )
 def test_HEX110_fires_for_symbols_newer_than_the_system(field, needed, found, wanted):
@@ -191,6 +232,15 @@ def test_HEX110_fires_for_symbols_newer_than_the_system(field, needed, found, wa
 
     assert (finding.rule, finding.file) == ("HEX110", BACKEND)
     assert (finding.found, finding.wanted) == (found, wanted)
+
+
+def test_HEX110_fires_once_for_a_file_that_needs_two_newer_libraries():
+    newer = {"glibc_needed": "2.38", "glibcxx_needed": "3.4.32", "cxxabi_needed": "1.3.14"}
+
+    (finding,) = findings(with_facts(sound_case(), BACKEND, **newer))
+
+    assert finding.found == "needs GLIBC_2.38 and GLIBCXX_3.4.32"
+    assert finding.wanted == "GLIBC_2.34 and GLIBCXX_3.4.29 or older, the newest of oe-linux-gcc11.2"
 
 
 def test_HEX110_is_silent_for_versions_that_only_look_newer_as_text():
@@ -226,11 +276,39 @@ def test_HEX111_fires_for_a_redistributable_that_windows_does_not_have():
     assert (finding.rule, finding.found) == ("HEX111", "links to VCRUNTIME140.dll")
 
 
+def test_HEX111_fires_for_a_model_library_that_links_to_the_build_machines():
+    facts = ElfFacts(**HOST, needed=("libc.so.6", "libc++.so.1"), model_prefix="QnnModel")
+
+    (finding,) = findings(with_file(sound_case(), staged("lib/libnet.so", "model-library", facts)))
+
+    assert (finding.rule, finding.found) == ("HEX111", "links to libc++.so.1")
+
+
+def test_HEX111_is_silent_about_systems_whose_libraries_no_table_lists():
+    case = with_plan(sound_case(), system="qnx", abi=catalog.abis()["qnx-aarch64"])
+    case = with_facts(case, BACKEND, abi="qnx", needed=("libc.so.5", "libslog2.so.1"))
+
+    assert "HEX111" not in {finding.rule for finding in findings(case)}
+
+
+def test_HEX111_is_silent_about_somebody_elses_library_for_the_dsp():
+    other = skel_facts(73).model_copy(update={"needed": ("libqurt.so",), "soname": "libown.so"})
+
+    assert not findings(with_file(sound_case(), staged("dsp/libown.so", "dsp-library", other)))
+
+
 def test_HEX111_is_silent_when_a_packed_library_has_the_name_only_as_its_soname():
     case = with_facts(sound_case(), BACKEND, needed=("libfoo.so.1",))
     case = with_file(case, staged("lib/libfoo.so.1.0.3", "support", ElfFacts(**HOST, soname="libfoo.so.1")))
 
     assert not findings(case)
+
+
+def test_HEX111_is_silent_when_a_link_has_the_name():
+    case = with_facts(sound_case(), BACKEND, needed=("libsystem.so.1",))
+    link = BundleLink(path="lib/libsystem.so.1", target="libQnnSystem.so")
+
+    assert not findings(case.model_copy(update={"links": (link,)}))
 
 
 def test_HEX111_is_silent_about_the_case_of_windows_names():
@@ -259,3 +337,30 @@ def test_HEX112_is_silent_about_a_c_plus_plus_runtime_in_the_package():
     case = with_file(sound_case(), staged("lib/libstdc++.so.6", "support", ElfFacts(**HOST)))
 
     assert not findings(case)
+
+
+def test_HEX116_fires_for_a_stub_that_was_renamed():
+    case = with_facts(sound_case(), "lib/libQnnHtpV73Stub.so", soname="libQnnHtpV75Stub.so")
+
+    (finding,) = findings(case)
+
+    assert (finding.rule, finding.found) == ("HEX116", "linked as libQnnHtpV75Stub.so")
+
+
+def test_HEX116_fires_for_a_dll_whose_debug_information_names_another():
+    case = with_facts(sound_case("windows"), "QnnHtp.dll", debug_path="C:\\out\\QnnHtpPrepare.pdb")
+
+    (finding,) = findings(case)
+
+    assert (finding.rule, finding.found) == ("HEX116", "linked as QnnHtpPrepare.dll")
+
+
+@pytest.mark.parametrize("path", ["C:\\out\\qnnhtp.pdb", "/build/QnnHtp.pdb", None, ""])
+def test_HEX116_is_silent_for_a_dll_under_its_own_name_or_without_one(path):
+    assert findings(with_facts(sound_case("windows"), "QnnHtp.dll", debug_path=path)) == ()
+
+
+def test_HEX116_is_silent_about_a_skel_that_HEX108_reports_and_a_library_without_a_name():
+    other = with_facts(sound_case(), "dsp/libQnnHtpV73Skel.so", skel_facts(75))
+    assert [finding.rule for finding in findings(other)] == ["HEX108"]
+    assert findings(with_facts(sound_case(), "lib/libQnnSystem.so", soname=None)) == ()

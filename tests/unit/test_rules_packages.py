@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from packager.facts.types import PeFacts
 from packager.manifest_model import Allow
 from packager.rules.core import allowed
 from tests.unit.rule_cases import (
@@ -32,7 +33,7 @@ def test_HEX501_fires_as_a_warning_for_a_skel_that_no_soc_loads():
 
 
 def test_HEX501_fires_for_the_preparer_beside_context_binaries():
-    facts = facts_of(sound_case(), "lib/libQnnHtp.so")
+    facts = facts_of(sound_case(), "lib/libQnnHtp.so").model_copy(update={"soname": "libQnnHtpPrepare.so"})
 
     (finding,) = findings(with_file(sound_case(), staged("lib/libQnnHtpPrepare.so", "prepare", facts)))
 
@@ -40,7 +41,8 @@ def test_HEX501_fires_for_the_preparer_beside_context_binaries():
 
 
 def test_HEX501_fires_for_a_stub_on_the_simulator():
-    facts = facts_of(sound_case("simulator"), "lib/libQnnHtp.so")
+    backend = facts_of(sound_case("simulator"), "lib/libQnnHtp.so")
+    facts = backend.model_copy(update={"soname": "libQnnHtpV75Stub.so"})
 
     (finding,) = findings(
         with_file(sound_case("simulator"), staged("lib/libQnnHtpV75Stub.so", "stub", facts, arch=75))
@@ -122,3 +124,24 @@ def test_HEX601_is_silent_when_every_allowance_is_of_use():
     (finding,) = allowed(found, [entry])
 
     assert (finding.rule, finding.refuses, finding.allowed) == ("HEX106", False, "the image brings the stub")
+
+
+def test_HEX504_fires_as_a_warning_for_a_runner_that_names_its_build_folder():
+    case = with_facts(sound_case(), "bin/hexrun", build_paths=("/home/build/src/main.c", "/root/x.c"))
+
+    (finding,) = findings(case)
+
+    assert (finding.rule, finding.file, finding.refuses) == ("HEX504", "bin/hexrun", False)
+    assert finding.found == "holds /home/build/src/main.c and 1 more"
+
+
+def test_HEX504_fires_for_a_model_library_of_windows():
+    facts = PeFacts(machine="ARM64", model_prefix="QnnModel", build_paths=("C:\\src\\model.pdb",))
+
+    (finding,) = findings(with_file(sound_case("windows"), staged("model.dll", "model-library", facts)))
+
+    assert (finding.rule, finding.found) == ("HEX504", "holds C:\\src\\model.pdb")
+
+
+def test_HEX504_is_silent_about_the_vendors_own_paths():
+    assert not findings(with_facts(sound_case(), STUB, build_paths=("/local/mnt/workspace/a.cc",)))

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.unit.rule_cases import (
     BUILD,
     OLDER_BUILD,
+    facts_of,
     findings,
     skel_facts,
     sound_case,
+    staged,
     with_facts,
+    with_file,
 )
 
 SET = ("lib/libQnnHtp.so", "lib/libQnnHtpV73Stub.so", "dsp/libQnnHtpV73Skel.so")
@@ -48,11 +53,47 @@ def test_HEX102_is_silent_where_a_file_knows_only_its_release_and_it_fits():
     assert not findings(case)
 
 
+def test_HEX102_fires_for_a_system_library_that_was_built_on_another_day():
+    case = with_facts(sound_case(), "lib/libQnnSystem.so", qairt_stamp="260626120635")
+
+    (finding,) = findings(case)
+
+    assert (finding.rule, finding.file) == ("HEX102", "lib/libQnnSystem.so")
+    assert (finding.found, finding.wanted) == ("a build of 260626120635", f"{BUILD}, as lib/libQnnHtp.so")
+
+
+def test_HEX102_is_silent_about_a_date_in_a_file_that_is_not_the_vendors():
+    case = sound_case("simulator")
+    paths = [examined.file.path for examined in case.files if examined.file.role == "runner"]
+
+    assert not findings(with_facts(case, paths[0], qairt_stamp="260626120635"))
+
+
+@pytest.mark.parametrize(
+    ("role", "name"),
+    [
+        ("genie", "libGenie.so"),
+        ("ir", "libQnnIr.so"),
+        ("saver", "libQnnSaver.so"),
+        ("net-run-extensions", "libQnnHtpNetRunExtensions.so"),
+        ("cpu-backend", "libQnnCpu.so"),
+    ],
+)
+def test_HEX102_fires_for_any_library_of_the_sdk(role, name):
+    facts = facts_of(sound_case(), "lib/libQnnHtp.so")
+    older = facts.model_copy(update={"qairt_build": None, "qairt_release": "2.48.0", "soname": name})
+
+    (finding,) = findings(with_file(sound_case(), staged(f"lib/{name}", role, older)))
+
+    assert (finding.rule, finding.file, finding.found) == ("HEX102", f"lib/{name}", "2.48.0")
+
+
 def test_HEX103_fires_once_for_a_whole_set_of_another_release():
     case = sound_case()
     for path in SET:
         case = with_facts(case, path, qairt_build=OLDER_BUILD, qairt_release="2.48.0")
     case = with_facts(case, SET[2], skel_release="2.48.0")
+    case = with_facts(case, "lib/libQnnSystem.so", qairt_stamp=OLDER_BUILD.rpartition(".")[2])
 
     (finding,) = findings(case)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from packager.facts.types import CatalogueMember
+from packager.rules.core import Examined
 from tests.unit.rule_cases import (
     BUILD,
     OLDER_BUILD,
@@ -142,3 +143,23 @@ def test_HEX207_fires_for_a_library_that_was_changed_after_signing():
 
 def test_HEX207_is_silent_for_an_unsigned_library():
     assert not findings(with_facts(sound_case("windows"), "QnnHtp.dll", signature_valid=None, signer=None))
+
+
+def test_HEX209_fires_as_a_warning_for_a_stub_in_another_folder():
+    case = sound_case("windows")
+    moved = staged("npu/QnnHtpV73Stub.dll", "stub", facts_of(case, "QnnHtpV73Stub.dll"), arch=73)
+
+    (finding,) = findings(with_file(without(case, "QnnHtpV73Stub.dll"), moved))
+
+    assert (finding.rule, finding.file, finding.refuses) == ("HEX209", "npu/QnnHtpV73Stub.dll", False)
+    assert (finding.found, finding.wanted) == ("in npu", "beside QnnHtp.dll")
+
+
+def test_HEX209_is_silent_about_a_skel_that_lost_its_catalogue():
+    case = sound_case("windows")
+    skel = next(examined for examined in case.files if examined.file.path == SKEL)
+    file = skel.file.model_copy(update={"path": f"dsp/{SKEL}"})
+
+    (finding,) = findings(with_file(without(case, SKEL), Examined(file=file, facts=skel.facts)))
+
+    assert finding.rule == "HEX201"

@@ -1,0 +1,129 @@
+"""JSON files: read within limits, and told apart by the keys that they have."""
+
+from __future__ import annotations
+
+import codecs
+import functools
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO, NamedTuple, NoReturn
+
+from packager import catalog
+from packager.errors import UnreadableFile
+from packager.facts.reading import opened
+
+MAX_SIZE = 4 << 20  # configuration is kilobytes; the metadata of the largest models some hundred
+_MAX_KEYS = 4096  # key paths of one document
+
+
+class _Mark(NamedTuple):
+    """A kind of file and the key paths of which one is enough to know it."""
+
+    kind: str
+    keys: tuple[str, ...]
+
+
+def json_document(path: Path) -> object:
+    """The value that a JSON file holds.
+
+    Raises UnreadableFile when it is larger than 4 MiB, no JSON, nested too deep, or has a key twice in one
+    object (readers disagree which of them counts), InputUnavailable when it cannot be opened.
+    """
+    with opened(path) as (stream, size):
+        if size > MAX_SIZE:
+            raise UnreadableFile(path, MAX_SIZE, f"a JSON file of {size} bytes is no configuration")
+        text = _decoded(path, stream.read())
+    return _parsed(path, text)
+
+
+def json_kind(stream: BinaryIO, head: bytes, size: int) -> str | None:
+    """The kind of a JSON object, from its keys; one that is broken is judged by the keys in its text."""
+    if not head.removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"{") or size > MAX_SIZE:
+        return None
+    stream.seek(0)
+    content = stream.read(MAX_SIZE)
+    try:
+        keys = set(key_paths(_parsed(Path(), _decoded(Path(), content))))
+    except UnreadableFile:
+        named = {key: f'"{key.rpartition(".")[2]}"'.encode() for mark in _marks() for key in mark.keys}
+        keys = {key for key, quoted in named.items() if quoted in content}
+    return next((mark.kind for mark in _marks() if not keys.isdisjoint(mark.keys)), None)
+
+
+def key_paths(document: object) -> tuple[str, ...]:
+    """The paths of all keys (`devices.cores.perf_profile`), each once and in their order; arrays add nothing.
+
+    A document with more than 4096 different ones is cut there: its keys are data.
+    """
+    found: dict[str, None] = {}
+    for path in _paths(document, ""):
+        found.setdefault(path)
+        if len(found) == _MAX_KEYS:
+            break
+    return tuple(found)
+
+
+def _paths(value: object, prefix: str) -> Iterator[str]:
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield f"{prefix}{key}"
+            yield from _paths(inner, f"{prefix}{key}.")
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _paths(inner, prefix)
+
+
+def objects(value: object) -> list[dict[str, object]]:
+    """The object, or those in the array; nothing for any other value."""
+    found = value if isinstance(value, list) else [value]
+    return [one for one in found if isinstance(one, dict)]
+
+
+def strings(value: object) -> tuple[str, ...]:
+    """The string, or those in the array; nothing for any other value."""
+    found = value if isinstance(value, list) else [value]
+    return tuple(one for one in found if isinstance(one, str))
+
+
+def integer(value: object) -> int | None:
+    """The whole number; None for any other value."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+@functools.cache
+def _marks() -> tuple[_Mark, ...]:
+    rows = catalog.table("config_files")["json"]
+    return tuple(_Mark(row["kind"], tuple(row["keys"])) for row in rows)
+
+
+def _decoded(path: Path, content: bytes) -> str:
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UnreadableFile(path, error.start, "this byte is not UTF-8") from None
+
+
+def _parsed(path: Path, text: str) -> object:
+    def refuse(reason: str) -> NoReturn:
+        raise UnreadableFile(path, 0, reason)
+
+    def pairs(items: list[tuple[str, object]]) -> dict[str, object]:
+        made = dict(items)
+        if len(made) < len(items):
+            twice = next(key for index, (key, _) in enumerate(items) if key in dict(items[:index]))
+            refuse(f'the key "{twice[:80]}" is there twice in one object')
+        return made
+
+    def constant(word: str) -> NoReturn:
+        refuse(f"{word} is no JSON")
+
+    try:
+        made: object = json.loads(text, object_pairs_hook=pairs, parse_constant=constant)
+    except json.JSONDecodeError as error:
+        raise UnreadableFile(path, len(text[: error.pos].encode()), error.msg) from None
+    except RecursionError:
+        refuse("it is nested too deep")
+    except ValueError as error:  # a number with more digits than Python reads
+        refuse(str(error).partition(";")[0])
+    return made

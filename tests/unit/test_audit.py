@@ -1,0 +1,142 @@
+"""`audit` reads archives and folders of strangers to the last member, and says what is wrong in each set."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+
+from packager.audit import audit
+from packager.errors import InputUnavailable
+from tests.make.archive import put, zip_with
+from tests.make.elf import hexagon_skel, shared_library
+from tests.unit.test_commands import hexpack, invoke
+
+SOUND = {
+    "lib/libQnnHtp.so": shared_library(soname="libQnnHtp.so", glibc="2.34"),
+    "lib/libQnnHtpV73Stub.so": shared_library(soname="libQnnHtpV73Stub.so", glibc="2.17"),
+    "dsp/libQnnHtpV73Skel.so": hexagon_skel(73),
+    "LICENSE": b"terms\n",
+}
+OLDER_SKEL = hexagon_skel(73, "2.48.0", "v2.48.0.260626120635")
+
+
+@pytest.fixture
+def saved(tmp_path):
+    def save(files: dict[str, bytes], name: str = "app.zip") -> Path:
+        path = tmp_path / name
+        path.write_bytes(zip_with(files))
+        return path
+
+    return save
+
+
+def told(path: Path) -> list[tuple[str, str]]:
+    return [(finding.rule, finding.file) for one in audit(path).sets for finding in one.findings]
+
+
+def test_a_sound_archive_has_no_findings(saved):
+    found = audit(saved(SOUND))
+
+    assert not found.refused
+    assert [(one.system, one.abi, one.socs) for one in found.sets] == [
+        ("linux", "oe-linux-gcc11.2", ("v73",))
+    ]
+    assert told(saved(SOUND)) == []
+
+
+def test_every_file_is_listed_with_its_digest_size_and_role(saved):
+    (one,) = audit(saved(SOUND)).sets
+
+    listed = {file.path: (file.role, file.size, file.sha256) for file in one.files}
+    skel = SOUND["dsp/libQnnHtpV73Skel.so"]
+    assert listed.keys() == SOUND.keys()
+    assert listed["dsp/libQnnHtpV73Skel.so"] == ("skel", len(skel), hashlib.sha256(skel).hexdigest())
+
+
+def test_a_fault_in_an_archive_inside_the_archive_is_found(saved):
+    inner = zip_with(SOUND | {"dsp/libQnnHtpV73Skel.so": OLDER_SKEL})
+
+    assert told(saved({"libs/qnn.aar": inner})) == [("HEX104", "libs/qnn.aar/dsp/libQnnHtpV73Skel.so")]
+
+
+def test_a_folder_is_judged_as_an_archive_of_it_would_be(tmp_path):
+    folder = put(tmp_path / "sdk", SOUND | {"dsp/libQnnHtpV73Skel.so": OLDER_SKEL})
+
+    assert told(folder) == [("HEX104", "dsp/libQnnHtpV73Skel.so")]
+
+
+def test_a_single_file_is_judged_too(tmp_path):
+    path = tmp_path / "libQnnHtpV73Skel.so"
+    path.write_bytes(hexagon_skel(75))
+
+    assert ("HEX108", path.name) in told(path)
+
+
+def test_a_member_that_cannot_be_read_is_a_finding_and_the_others_are_judged(saved):
+    cut = SOUND["lib/libQnnHtp.so"][:200]
+
+    assert told(saved(SOUND | {"lib/libQnnHtp.so": cut})) == [("HEX101", "lib/libQnnHtp.so")]
+
+
+def test_a_damaged_archive_is_a_finding(saved):
+    path = saved(SOUND)
+    path.write_bytes(path.read_bytes()[:-40])
+
+    assert told(path) == [("HEX101", "app.zip")]
+
+
+def test_a_name_that_is_not_there_is_answered_with_the_nearest_one(saved, tmp_path):
+    saved(SOUND)
+
+    with pytest.raises(InputUnavailable) as caught:
+        audit(tmp_path / "appp.zip")
+
+    assert "app.zip" in caught.value.render()
+
+
+@pytest.mark.parametrize("run", [hexpack, invoke])
+def test_the_command_prints_findings_and_ends_with_the_code_of_a_refusal(run, saved):
+    path = saved(SOUND | {"dsp/libQnnHtpV73Skel.so": OLDER_SKEL})
+
+    done = run("audit", str(path))
+
+    assert done.returncode == 1
+    assert "app.zip: 1 error\n" in done.stdout
+    assert "HEX104  dsp/libQnnHtpV73Skel.so  is of another QAIRT release" in done.stdout
+    assert done.stderr == ""
+
+
+def test_json_is_one_document_for_many_archives(saved):
+    paths = [str(saved(SOUND, name)) for name in ("a.zip", "b.zip")]
+
+    done = hexpack("audit", "--json", *paths)
+
+    document = json.loads(done.stdout)
+    assert done.returncode == 0
+    assert document["schema_version"] == 1
+    assert [one["path"] for one in document["audits"]] == paths
+
+
+def test_the_user_can_say_which_soc_and_abi_it_is_meant_for(saved):
+    done = hexpack("audit", str(saved(SOUND)), "--soc", "qcs6490", "--abi", "ubuntu-gcc9.4", "--json")
+
+    (one,) = json.loads(done.stdout)["audits"][0]["sets"]
+    assert (one["abi"], one["socs"]) == ("ubuntu-gcc9.4", ["qcs6490"])
+    assert {"HEX106", "HEX110"} <= {finding["rule"] for finding in one["findings"]}
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--soc", "sm8551"], "sm8550"),
+        (["--abi", "ubuntu-gcc9.5"], "ubuntu-gcc9.4"),
+    ],
+)
+def test_a_wrong_word_is_answered_with_the_nearest_right_one(saved, words, says):
+    done = hexpack("audit", str(saved(SOUND)), *words)
+
+    assert done.returncode == 2
+    assert says in done.stderr

@@ -1,0 +1,207 @@
+"""Configuration files are known by their content, and read within limits."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from packager.errors import UnreadableFile
+from packager.facts.config_types import Assignment
+from packager.facts.environment import read_environment
+from packager.facts.genie_config import read_genie_config
+from packager.facts.htp_config import read_htp_config
+from packager.facts.identify import examine, identify
+from packager.facts.json_text import MAX_SIZE, json_document, key_paths
+
+HTP = {
+    "graphs": [{"graph_names": ["prefill", "decode"], "O": 3, "vtcm_mb": 8}],
+    "devices": [{"soc_model": 57, "dsp_arch": "v75", "cores": [{"perf_profile": "burst"}]}],
+    "context": {"weight_sharing_enabled": True},
+}
+GENIE = {
+    "dialog": {
+        "tokenizer": {"path": "tokenizer.json"},
+        "engine": {
+            "backend": {"type": "QnnHtp", "extensions": "htp.json"},
+            "model": {"type": "binary", "binary": {"ctx-bins": ["a.bin", "b.bin"]}},
+        },
+    }
+}
+
+
+@pytest.fixture
+def saved(tmp_path):
+    def save(content: Any) -> Path:
+        path = tmp_path / "file"
+        text = content if isinstance(content, str | bytes) else json.dumps(content)
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    return save
+
+
+def test_an_htp_configuration_says_graphs_devices_and_keys(saved):
+    facts = read_htp_config(saved(HTP))
+
+    (graph,), (device,) = facts.graphs, facts.devices
+    assert (graph.names, graph.optimization, graph.vtcm_mb) == (("prefill", "decode"), 3, 8)
+    assert (device.soc_model, device.arch) == (57, 75)
+    assert (facts.graphs_shape, facts.weight_sharing) == ("array", True)
+    assert "devices.cores.perf_profile" in facts.keys
+
+
+def test_the_old_spelling_says_the_same(saved):
+    facts = read_htp_config(
+        saved({"graphs": HTP["graphs"][0], "devices": [{"soc_id": 57, "dsp_arch": "75"}]})
+    )
+
+    assert facts.graphs_shape == "object"
+    assert (facts.devices[0].soc_model, facts.devices[0].arch) == (57, 75)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"graphs": "all", "devices": [{"soc_model": "57", "dsp_arch": ["v75"]}]},
+        {"graphs": [3], "devices": {"dsp_arch": True}},
+        {"devices": [{"soc_model": True, "cores": None}], "context": [{"weight_sharing_enabled": "yes"}]},
+    ],
+)
+def test_a_value_of_the_wrong_type_counts_as_not_said(saved, wrong):
+    facts = read_htp_config(saved(wrong))
+
+    assert [device.soc_model for device in facts.devices] in ([None], [])
+    assert facts.graphs == ()
+    assert facts.weight_sharing is None
+
+
+def test_the_outer_file_names_the_inner_one(saved):
+    outer = {"backend_extensions": {"shared_library_path": "libX.so", "config_file_path": "htp.json"}}
+
+    assert read_htp_config(saved(outer)).paths == ("htp.json",)
+
+
+def test_a_genie_configuration_names_its_files(saved):
+    facts = read_genie_config(saved(GENIE))
+
+    assert facts.paths == ("tokenizer.json", "htp.json", "a.bin", "b.bin")
+    assert facts.model_paths == ("a.bin", "b.bin")
+    assert facts.backend == "QnnHtp"
+
+
+@pytest.mark.parametrize(
+    ("content", "kind"),
+    [
+        (HTP, "htp-config"),
+        ({"backend_extensions": {}}, "htp-config"),
+        (GENIE, "genie-config"),
+        ({"devices": ["tv", "phone"]}, "other"),
+        ({"name": "x", "graphs": 3}, "other"),
+        ([HTP], "other"),
+        ("\ufeff" + json.dumps(HTP), "htp-config"),
+        ("# Read by hexrun.\n\nformat 1\npackage x 1\n", "runner-config"),
+        ("format 1\nno package\n", "other"),
+        ("#!/bin/bash\nexport ADSP_LIBRARY_PATH=/x\n", "environment"),
+        ("#!/bin/bash\necho $ADSP_LIBRARY_PATH\n", "other"),
+        ("Set `ADSP_LIBRARY_PATH=/x` before you begin.\n", "other"),
+        ("import os\nos.environ['ADSP_LIBRARY_PATH'] = '/x'\n", "other"),
+        (b"#!/bin/sh\n\0ADSP_LIBRARY_PATH=/x\n", "other"),
+    ],
+)
+def test_a_file_is_known_by_what_it_says(saved, content, kind):
+    assert identify(saved(content)) == kind
+
+
+def test_a_broken_configuration_is_still_one_and_says_where_it_breaks(saved):
+    facts = examine(saved('{"devices": [{"dsp_arch": v73}]}'))
+
+    assert (facts.kind, facts.offset) == ("damaged", 26)
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ('{"graphs": [], "graphs": []}', 'the key "graphs" is there twice in one object'),
+        ('{"a": NaN}', "NaN is no JSON"),
+        ("[" * 100_000, "nested too deep"),
+        (b'{"a": "\xff"}', "this byte is not UTF-8"),
+        ('{"a": ' + "9" * 5000 + "}", "4300"),
+        ("", "Expecting value"),
+    ],
+)
+def test_what_is_no_json_is_refused_with_its_reason(saved, content, reason):
+    with pytest.raises(UnreadableFile) as caught:
+        json_document(saved(content))
+
+    assert reason in caught.value.reason
+
+
+def test_the_offset_of_a_fault_is_in_bytes(saved):
+    with pytest.raises(UnreadableFile) as caught:
+        json_document(saved('{"ü": x}'))
+
+    assert caught.value.offset == len('{"ü": '.encode())
+
+
+def test_a_file_beyond_the_limit_is_not_read(tmp_path):
+    path = tmp_path / "large"
+    with path.open("wb") as stream:
+        stream.write(b'{"devices": ')
+        stream.truncate(MAX_SIZE + 1)
+
+    assert identify(path) == "other"
+    with pytest.raises(UnreadableFile) as caught:
+        json_document(path)
+    assert "is no configuration" in caught.value.reason
+
+
+def test_key_paths_are_bounded():
+    assert len(key_paths({str(n): 0 for n in range(10_000)})) == 4096
+
+
+@pytest.mark.parametrize(
+    ("text", "dialect", "wanted"),
+    [
+        (
+            '#!/system/bin/sh\nexport ADSP_LIBRARY_PATH="$D/dsp;/vendor/dsp"\n',
+            "shell",
+            [(2, "ADSP_LIBRARY_PATH", "$D/dsp;/vendor/dsp", True)],
+        ),
+        (
+            "export DSP_LIBRARY_PATH=$D/dsp;/vendor/dsp # both\n",
+            "shell",
+            [(1, "DSP_LIBRARY_PATH", "$D/dsp;/vendor/dsp", False)],
+        ),
+        (
+            "#!/bin/sh\nadb shell \"cd /x && LD_LIBRARY_PATH=. ADSP_LIBRARY_PATH='.;/dsp' ./run\"\n",
+            "shell",
+            [(2, "LD_LIBRARY_PATH", ".", True), (2, "ADSP_LIBRARY_PATH", ".;/dsp", True)],
+        ),
+        ("#!/bin/sh\n# ADSP_LIBRARY_PATH=/no\nMY_LD_LIBRARY_PATH=/no\nLD_LIBRARY_PATH=/a\\ b\n", "shell",
+         [(4, "LD_LIBRARY_PATH", "/a b", True)]),
+        (
+            '[Unit]\n[Service]\nEnvironment="ADSP_LIBRARY_PATH=/a b;/c" DSP_LIBRARY_PATH=/d;/e\n',
+            "systemd",
+            [(3, "ADSP_LIBRARY_PATH", "/a b;/c", True), (3, "DSP_LIBRARY_PATH", "/d;/e", True)],
+        ),
+        ("# x\nADSP_LIBRARY_PATH=/a;/b\n", "environment", [(2, "ADSP_LIBRARY_PATH", "/a;/b", True)]),
+        (
+            "services:\n  a:\n    environment:\n      - DSP_LIBRARY_PATH=/a;/b\n      LD_LIBRARY_PATH: '/c'\n",
+            "compose",
+            [(4, "DSP_LIBRARY_PATH", "/a;/b", True), (5, "LD_LIBRARY_PATH", "/c", True)],
+        ),
+        ('@echo off\r\nset "ADSP_LIBRARY_PATH=%~dp0"\r\n', "batch", [(2, "ADSP_LIBRARY_PATH", "%~dp0", True)]),
+        ("$env:ADSP_LIBRARY_PATH = 'C:\\x;C:\\y'\n", "batch", [(1, "ADSP_LIBRARY_PATH", "C:\\x;C:\\y", True)]),
+    ],
+)  # fmt: skip
+def test_an_environment_says_what_it_sets_for_loaders(saved, text, dialect, wanted):
+    facts = read_environment(saved(text))
+
+    assert facts.dialect == dialect
+    assert facts.assignments == tuple(
+        Assignment(line=line, variable=variable, value=value, quoted=quoted)
+        for line, variable, value, quoted in wanted
+    )
