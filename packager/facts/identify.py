@@ -10,15 +10,22 @@ from pathlib import Path
 from typing import BinaryIO, Literal, cast
 
 from packager.errors import UnreadableFile
+from packager.facts.android_manifest import is_android_manifest
 from packager.facts.archive import AR_MAGIC, DEB_MARK, ZIP_ERRORS, zip_names
 from packager.facts.context_head import is_context
+from packager.facts.environment import is_environment
 from packager.facts.inflate import compression, inflate_errors, inflated
+from packager.facts.json_text import json_kind
 from packager.facts.onnx_sniff import is_onnx
 from packager.facts.reading import opened
+from packager.facts.runner_config import is_runner_config
 from packager.facts.tar import BLOCK, begins_like_tar
 from packager.facts.types import DamagedFacts, Facts, OtherFacts
 
-Kind = Literal["elf", "pe", "catalogue", "context-binary", "onnx", "dlc", "archive", "other"]
+Kind = Literal[
+    "elf", "pe", "catalogue", "context-binary", "onnx", "dlc", "archive", "htp-config", "genie-config",
+    "runner-config", "environment", "android-manifest", "other",
+]  # fmt: skip
 
 _HEAD = 512
 
@@ -36,6 +43,11 @@ _READERS = {
     "catalogue": ("packager.facts.catalogue", "read_catalogue"),
     "context-binary": ("packager.facts.context_binary", "read_context"),
     "onnx": ("packager.facts.onnx", "read_onnx"),
+    "htp-config": ("packager.facts.htp_config", "read_htp_config"),
+    "genie-config": ("packager.facts.genie_config", "read_genie_config"),
+    "runner-config": ("packager.facts.runner_config", "read_runner_config"),
+    "environment": ("packager.facts.environment", "read_environment"),
+    "android-manifest": ("packager.facts.android_manifest", "read_android_manifest"),
 }
 
 
@@ -46,7 +58,8 @@ def identify(path: Path) -> Kind:
     """
     with opened(path) as (stream, size):
         head = stream.read(_HEAD)
-        return next((kind for kind, is_kind in _TESTS if is_kind(stream, head, size)), "other")
+        found = next((kind for kind, is_kind in _TESTS if is_kind(stream, head, size)), None)
+        return found or cast("Kind", json_kind(stream, head, size) or "other")
 
 
 def read(path: Path) -> Facts:
@@ -124,6 +137,18 @@ def _holds_tar(stream: BinaryIO) -> bool:
     return False
 
 
+def _is_runner_config(_stream: BinaryIO, head: bytes, _size: int) -> bool:
+    return is_runner_config(head)
+
+
+def _is_android_manifest(stream: BinaryIO, head: bytes, _size: int) -> bool:
+    return is_android_manifest(stream, head)
+
+
+def _is_environment(stream: BinaryIO, head: bytes, size: int) -> bool:
+    return is_environment(stream, head, size)
+
+
 def _is_onnx(stream: BinaryIO, _head: bytes, size: int) -> bool:
     return is_onnx(stream, size)
 
@@ -136,5 +161,8 @@ _TESTS: tuple[tuple[Kind, Callable[[BinaryIO, bytes, int], bool]], ...] = (
     ("dlc", _is_dlc),
     ("archive", _is_archive),
     ("context-binary", _is_context),
+    ("android-manifest", _is_android_manifest),
     ("onnx", _is_onnx),
+    ("runner-config", _is_runner_config),
+    ("environment", _is_environment),
 )

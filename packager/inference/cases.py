@@ -10,8 +10,9 @@ from typing import NamedTuple
 from packager import catalog
 from packager.bundle import MODEL_LIBRARY, BundleFile, BundleLink
 from packager.catalog import Abi, Release, Soc
+from packager.facts.config_types import AndroidManifestFacts
 from packager.facts.types import ContextFacts, DlcFacts, ElfFacts, PeFacts
-from packager.inference.groups import Family, groups_of
+from packager.inference.groups import UNTOLD, Family, groups_of
 from packager.inference.roles import Item, Role, roles_of
 from packager.manifest_model import Model, Package, PathSource
 from packager.manifest_schema import defaults
@@ -112,8 +113,10 @@ def _case(
 
 def _abi(family: Family | None, items: Sequence[Item]) -> Abi:
     """The ABI of the tables whose name is in a path, else the family's with the newest C library."""
-    if family is None:
-        family = Family("linux", "unknown", "AARCH64")
+    if family is None or family.libc == UNTOLD:
+        machine = family.machine if family else "AARCH64"
+        android = any(isinstance(item.facts, AndroidManifestFacts) for item in items)
+        family = Family("android", "bionic", machine) if android else Family("linux", UNTOLD, machine)
     known = [abi for abi in catalog.abis().values() if (abi.system, abi.libc, abi.machine) == family]
     folders = {part for item in items for part in item.folder.split("/")}
     named = [abi for abi in known if folders & {abi.id, *abi.aliases}]

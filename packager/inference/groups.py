@@ -10,8 +10,8 @@ from packager.bundle import FOREIGN, SUPPORT
 from packager.facts.types import ElfFacts, PeFacts
 from packager.inference.roles import Item, Role
 
-_UNTOLD = "unknown"
-_SYSTEMS = {"glibc": "linux", "musl": "linux", "bionic": "android", "qnx": "qnx", _UNTOLD: "linux"}
+UNTOLD = "unknown"  # the C library of a library that links to nothing
+_SYSTEMS = {"glibc": "linux", "musl": "linux", "bionic": "android", "qnx": "qnx", UNTOLD: "linux"}
 
 
 class Family(NamedTuple):
@@ -58,10 +58,10 @@ def _is_vendors(role: Role) -> bool:
 
 def _told(families: dict[str, Family]) -> dict[str, Family]:
     """A folder whose libraries do not say their C library goes with those of its processor that do."""
-    known = Counter(family for family in families.values() if family.libc != _UNTOLD)
+    known = Counter(family for family in families.values() if family.libc != UNTOLD)
     return {
         folder: family
-        if family.libc != _UNTOLD
+        if family.libc != UNTOLD
         else max(
             (one for one in known if one.machine == family.machine), key=known.__getitem__, default=family
         )
@@ -92,7 +92,7 @@ def _family(members: Sequence[Item], roles: dict[str, Role]) -> Family:
     """What most of a folder's libraries are: of the vendor's if there are any, and of those that say it."""
     of_vendor = [item for item in members if _is_vendors(roles[item.path])]
     found = Counter(family_of(item) for item in of_vendor or members)
-    telling = [family for family in found if family.libc != _UNTOLD] or list(found)
+    telling = [family for family in found if family.libc != UNTOLD] or list(found)
     return max(sorted(telling), key=lambda family: found[family])
 
 

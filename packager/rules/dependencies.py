@@ -7,7 +7,15 @@ from collections.abc import Iterable
 
 from packager.facts.types import ElfFacts
 from packager.rules.core import Case, Said, Severity, rule
-from packager.rules.reading import HEXAGON, elves, folder_of, misfit, per_arch_roles, socs_of
+from packager.rules.reading import (
+    HEXAGON,
+    elves,
+    folder_of,
+    misfit,
+    of_the_board,
+    per_arch_roles,
+    socs_of,
+)
 from packager.rules.table import host_libraries
 
 
@@ -47,7 +55,7 @@ def one_name_for_fastrpc(case: Case) -> Iterable[Said]:
     askers: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for file, facts in elves(case):
         for name in facts.needed:
-            if name not in linked_here and _of_the_board(name, case.plan.system):
+            if name not in linked_here and of_the_board(name, case.plan.system):
                 askers[name.partition(".so")[0]][name].append(file.path)
     for names in askers.values():
         counts = Counter({name: len(files) for name, files in names.items()})
@@ -59,13 +67,6 @@ def one_name_for_fastrpc(case: Case) -> Iterable[Said]:
                 wanted=f"{common}, as {names[common][0]}",
                 fix="take all files as the release ships them, or change the name in all of them alike",
             )
-
-
-def _of_the_board(name: str, system: str) -> bool:
-    return any(
-        row.bundled == "never" and row.machine == "host" and system in row.systems and row.holds(name)
-        for row in host_libraries()
-    )
 
 
 @rule("HEX115", severity=Severity.ERROR)

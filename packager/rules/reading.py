@@ -15,7 +15,7 @@ from packager.catalog import Abi, Soc
 from packager.facts.types import DamagedFacts, ElfFacts, PeFacts
 from packager.plan_model import TargetPlan
 from packager.rules.core import Case, Examined
-from packager.rules.table import texts
+from packager.rules.table import host_libraries, texts
 from packager.versions import numbers
 
 HEXAGON = "HEXAGON"  # as ElfFacts.machine says it
@@ -154,6 +154,14 @@ def packed_for(case: Case, side: str) -> set[str]:
             if isinstance(facts, ElfFacts) and facts.soname:
                 names.add(facts.soname.lower())
     return names
+
+
+def of_the_board(name: str, system: str) -> bool:
+    """Whether a library for the CPU is half of the board's own driver, which no package may bring."""
+    return any(
+        row.bundled == "never" and row.machine == "host" and system in row.systems and row.holds(name)
+        for row in host_libraries()
+    )
 
 
 def quarrels(case: Case) -> Iterator[tuple[Library, Library, str, str]]:

@@ -8,6 +8,7 @@ import pytest
 
 from packager import catalog
 from packager.bundle import BundleLink
+from packager.facts.config_types import AndroidManifestFacts
 from packager.facts.types import (
     CatalogueFacts,
     ContextFacts,
@@ -287,3 +288,13 @@ def test_a_library_that_does_not_tell_its_c_library_goes_with_the_others():
 
     assert case.plan.abi.id == "oe-linux-gcc11.2"
     assert rules(case) == {"HEX113"}
+
+
+def test_an_android_manifest_makes_libraries_that_do_not_tell_it_android():
+    manifest = item("AndroidManifest.xml", AndroidManifestFacts(package="org.example", compiled=True))
+    app = host("lib/arm64-v8a/libapp.so", None, abi="unknown", max_page_alignment=0x1000)
+
+    (case,) = infer("app.apk", [manifest, app])
+
+    assert (case.plan.system, case.plan.abi.id) == ("android", "android-arm64")
+    assert rules(case) == {"HEX211"}
