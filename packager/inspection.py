@@ -16,8 +16,10 @@ from packager.facts.types import (
     CatalogueFacts,
     ContextFacts,
     DamagedFacts,
+    DlcFacts,
     ElfFacts,
     Facts,
+    GraphFacts,
     OnnxFacts,
     OtherFacts,
     PeFacts,
@@ -143,6 +145,7 @@ _HEADLINES: dict[type[Any], tuple[str, ...]] = {
     PeFacts: ("machine", "qairt_build", "signer"),
     CatalogueFacts: ("signer", "systems"),
     ContextFacts: ("soc_model", "hexagon_arch", "qairt_build"),
+    DlcFacts: ("lineage", "converter_version"),
     OnnxFacts: ("producer", "opset", "quantized"),
     ArchiveFacts: ("format",),
     DamagedFacts: ("reason",),
@@ -158,6 +161,8 @@ def summary(facts: Facts) -> str:
     words = [f"{name} {value}" for name, value in _scalars(facts) if name in names]
     if isinstance(facts, ContextFacts):
         words.append(f"{len(facts.graphs)} graphs")
+    elif isinstance(facts, DlcFacts):
+        words.append(f"{len(facts.graphs)} graphs, {len(facts.caches)} compiled")
     elif isinstance(facts, CatalogueFacts | ArchiveFacts):
         words.append(f"{len(facts.members)} members")
     return f"{facts.kind}: {', '.join(words)}"
@@ -172,7 +177,8 @@ def _scalars(facts: Facts) -> Iterator[tuple[str, str]]:
 _STRUCTURED: dict[type[Any], tuple[str, ...]] = {
     ContextFacts: ("graphs",),
     CatalogueFacts: ("members",),
-    OnnxFacts: ("inputs", "outputs", "operators"),
+    DlcFacts: ("records", "graphs", "caches"),
+    OnnxFacts: ("inputs", "outputs", "operators", "ranks", "dtypes"),
     ArchiveFacts: ("members",),
 }
 
@@ -181,9 +187,14 @@ def _rows(facts: Facts) -> Iterator[tuple[str, str]]:
     for name, value in facts:
         if name == "kind" or name in _STRUCTURED.get(type(facts), ()) or value in (None, (), ""):
             continue
-        yield name, _plain(name, value)
+        if isinstance(value, tuple) and isinstance(value[0], Frozen):
+            yield from ((_singular(name), _fields(one)) for one in value)
+        else:
+            yield name, _plain(name, value)
     if isinstance(facts, ContextFacts):
-        yield from _context_rows(facts)
+        yield from _graph_rows(facts.graphs)
+    elif isinstance(facts, DlcFacts):
+        yield from _dlc_rows(facts)
     elif isinstance(facts, CatalogueFacts):
         for member in facts.members:
             yield "member", f"{member.name}  sha256 {member.sha256 or '-'}  sha1 {member.sha1 or '-'}"
@@ -192,18 +203,45 @@ def _rows(facts: Facts) -> Iterator[tuple[str, str]]:
         yield from (("output", _tensor(t)) for t in facts.outputs)
         common = sorted(facts.operators.items(), key=lambda item: (-item[1], item[0]))
         yield "operators", ", ".join(f"{op} {count}" for op, count in common)
+        yield "ranks", ", ".join(f"{rank} ({name})" for rank, name in facts.ranks.items())
+        yield "types", ", ".join(f"{dtype} ({name})" for dtype, name in facts.dtypes.items())
     elif isinstance(facts, ArchiveFacts):
         yield "members", str(len(facts.members))
 
 
-def _context_rows(facts: ContextFacts) -> Iterator[tuple[str, str]]:
-    for graph in facts.graphs:
+def _singular(name: str) -> str:
+    return f"{name[:-3]}y" if name.endswith("ies") else name.removesuffix("s")
+
+
+def _fields(item: Frozen) -> str:
+    """`line 3, variable LD_LIBRARY_PATH`: what an entry of a list says, without what it leaves out."""
+    return ", ".join(f"{name} {_plain(name, value)}" for name, value in item if value not in (None, (), ""))
+
+
+def _dlc_rows(facts: DlcFacts) -> Iterator[tuple[str, str]]:
+    for record in facts.records:
+        about = (record.role, record.version, record.identifier, human_size(record.size))
+        yield "record", "  ".join((record.name, *filter(None, about)))
+    yield from _graph_rows(facts.graphs)
+    for cache in facts.caches:
+        yield (
+            "compiled",
+            f"{cache.record}  {summary(cache.context) if cache.context else 'not read'}",
+        )
+        if cache.context:
+            yield from _graph_rows(cache.context.graphs)
+
+
+def _graph_rows(graphs: Iterable[GraphFacts]) -> Iterator[tuple[str, str]]:
+    for graph in graphs:
         yield "graph", graph.name
         settings = {
             "O": graph.optimization, "VTCM MB": graph.vtcm_mb, "HVX threads": graph.hvx_threads,
-            "spill-fill bytes": graph.spill_fill_bytes,
+            "spill-fill bytes": graph.spill_fill_bytes, "shared weights bytes": graph.shared_weights_bytes,
         }  # fmt: skip
-        yield "  settings", ", ".join(f"{name} {v}" for name, v in settings.items() if v is not None)
+        known = ", ".join(f"{name} {value}" for name, value in settings.items() if value is not None)
+        if known:
+            yield "  settings", known
         yield from (("  input", _tensor(t)) for t in graph.inputs)
         yield from (("  output", _tensor(t)) for t in graph.outputs)
 

@@ -126,9 +126,9 @@ class _Bounded:
         return data
 
 
-def zip_names(stream: BinaryIO) -> list[str]:
-    """All names in a zip's directory. Raises zipfile.BadZipFile, or another error that `ZIP_ERRORS` lists."""
-    return zipfile.ZipFile(cast("BinaryIO", _Bounded(stream))).namelist()
+def zip_directory(stream: BinaryIO) -> list[zipfile.ZipInfo]:
+    """What a zip's directory lists. Raises zipfile.BadZipFile, or another error that `ZIP_ERRORS` lists."""
+    return zipfile.ZipFile(cast("BinaryIO", _Bounded(stream))).infolist()
 
 
 # zipfile lets a forged directory raise all of these (RuntimeError for an encrypted link).

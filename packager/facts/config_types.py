@@ -46,12 +46,12 @@ class HtpConfigFacts(Frozen):
 
 
 class RunnerConfigFacts(Frozen):
-    """A runner.conf: the libraries that it names, its contexts, and the graph it asks for."""
+    """A runner.conf: the first word of each line (`keys`), the libraries it names, and its contexts."""
 
     kind: Literal["runner-config"] = "runner-config"
+    keys: tuple[str, ...] = ()
     paths: tuple[str, ...]
     contexts: tuple[str, ...] = ()
-    graph: str | None = None
 
 
 class Assignment(Frozen):
@@ -95,7 +95,11 @@ class AiHubModelFile(Frozen):
 
 
 class AiHubFacts(Frozen):
-    """The metadata beside a model of the Qualcomm AI Hub. `tool_versions` has `qairt`, `onnx` and others."""
+    """The metadata beside a model of the Qualcomm AI Hub, as JSON or YAML.
+
+    `tool_versions` has `qairt`, `onnx` and others as they are written. `chipset`, `device`, `soc_model` and
+    `hexagon_arch` are there for models that are compiled for one chip. `supplements` are further files.
+    """
 
     kind: Literal["ai-hub-metadata"] = "ai-hub-metadata"
     model: str | None = None
@@ -103,33 +107,41 @@ class AiHubFacts(Frozen):
     precision: str | None = None
     device: str | None = None
     chipset: str | None = None
+    soc_model: int | None = None
+    hexagon_arch: int | None = None
     tool_versions: dict[str, str] = Field(default_factory=dict)
     files: tuple[AiHubModelFile, ...] = ()
+    supplements: tuple[str, ...] = ()
 
 
 class HubAppsFacts(Frozen):
-    """A qai_hub_apps.json: the app, and the models and devices that it is for."""
+    """A qai_hub_apps.json: which model was put into an app of Qualcomm's, for what, with which files."""
 
     kind: Literal["hub-apps"] = "hub-apps"
-    name: str | None = None
-    models: tuple[str, ...] = ()
-    runtimes: tuple[str, ...] = ()
-    devices: tuple[str, ...] = ()
+    model: str | None = None
+    chipset: str | None = None
+    device: str | None = None
+    files: tuple[str, ...] = ()
+    tool_version: str | None = None
 
 
 class ModelPackageVariant(Frozen):
-    """One variant of a component of an ONNX Runtime model package."""
+    """One variant of a component of an ONNX Runtime model package; its folder is inside the component's."""
 
-    component: str
+    component: str | None
     name: str
+    folder: str
     ep: str | None = None
     device: str | None = None
     compatibility: str | None = None
-    files: tuple[str, ...] = ()
 
 
 class ModelPackageFacts(Frozen):
-    """The manifest or a component of an ONNX Runtime model package (`.ortpackage`)."""
+    """The manifest of an ONNX Runtime model package, or one of its components.
+
+    `components` are the paths of components that are files of their own. In a component by itself,
+    `schema_version` is None.
+    """
 
     kind: Literal["model-package"] = "model-package"
     schema_version: str | None = None

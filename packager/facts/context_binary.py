@@ -17,6 +17,7 @@ from typing import Any
 from packager import catalog
 from packager.errors import UnreadableFile
 from packager.facts import context_head, qnn_metadata, qnn_system
+from packager.facts.part import Part
 from packager.facts.reading import opened
 from packager.facts.types import ContextFacts, TensorFacts
 
@@ -24,23 +25,24 @@ _SECONDS = 60
 _KEPT_VARIABLES = ("LD_LIBRARY_PATH", "PATH", "SYSTEMROOT")
 
 
-def read_context(path: Path, system_library: Path | None = None) -> ContextFacts:
+def read_context(path: Path, system_library: Path | None = None, part: Part | None = None) -> ContextFacts:
     """What a context binary says: the release that made it, the SoC it is for, its graphs and tensors.
 
     `system_library` is a QnnSystem library for this host, not older than the release that made the file;
     by default the one that comes with onnxruntime-qnn. Where there is none that this host can load, the
-    head of the file is read without it, and `authority` says so.
+    head of the file is read without it, and `authority` says so. `part` is where in the file the context
+    lies, by default the whole file.
 
     Raises UnreadableFile with the library's error code when it refuses the file.
     """
     with opened(path):
         library = system_library or _installed_library()
-    answer: dict[str, Any] = _ask(path, library) if library else {"unloadable": "there is none"}
+    answer: dict[str, Any] = _ask(path, library, part) if library else {"unloadable": "there is none"}
     if "unloadable" in answer:
-        return context_head.read_head(path)
+        return context_head.read_head(path, part)
     if "context" in answer:
         return _facts(answer["context"])
-    raise _refusal(path, answer)
+    raise _refusal(path, answer, part)
 
 
 def _installed_library() -> Path | None:
@@ -54,7 +56,7 @@ def _installed_library() -> Path | None:
     return library if library.is_file() else None
 
 
-def _ask(path: Path, library: Path) -> dict[str, Any]:
+def _ask(path: Path, library: Path, part: Part | None) -> dict[str, Any]:
     """The document that the process prints about the file, or how the process ended."""
     # Isolated, because the folder of the script holds modules with names of the standard library; and
     # without site-packages, because that is faster.
@@ -65,6 +67,7 @@ def _ask(path: Path, library: Path) -> dict[str, Any]:
         qnn_system.__file__,
         str(path.absolute()),
         str(library.absolute()),
+        *(map(str, part) if part else ()),
     ]
     environment = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
     try:
@@ -88,7 +91,7 @@ def _ask(path: Path, library: Path) -> dict[str, Any]:
     return answer
 
 
-def _refusal(path: Path, answer: dict[str, Any]) -> UnreadableFile:
+def _refusal(path: Path, answer: dict[str, Any], part: Part | None) -> UnreadableFile:
     """Why there are no facts, with the place where the file is too short, if it is."""
     reason, hint = f"the QnnSystem library {answer.get('died')} on this file", ""
     if "implausible" in answer:
@@ -97,10 +100,10 @@ def _refusal(path: Path, answer: dict[str, Any]) -> UnreadableFile:
         reason = f"{answer['refused']['call']} returned {answer['refused']['code']}"
         hint = "; a library older than the file would refuse it too"
     try:
-        context_head.check_extent(path)
+        context_head.check_extent(path, part)
     except UnreadableFile as damage:
         return UnreadableFile(path, damage.offset, f"{reason}: {damage.reason}")
-    return UnreadableFile(path, 0, reason + hint)
+    return UnreadableFile(path, part.offset if part else 0, reason + hint)
 
 
 def _facts(context: dict[str, Any]) -> ContextFacts:

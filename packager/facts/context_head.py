@@ -17,6 +17,8 @@ from typing import BinaryIO, NamedTuple
 
 from packager.errors import UnreadableFile
 from packager.facts import qnn_metadata
+from packager.facts.flatbuffer import Buffer, Table
+from packager.facts.part import Part, opened_part
 from packager.facts.reading import must_end_within, opened, piece
 from packager.facts.types import ContextFacts, GraphFacts, TensorFacts
 
@@ -68,9 +70,9 @@ def is_context(head: bytes) -> bool:
     return _OLDEST_FORMAT <= form <= _NEWEST_FORMAT and kind <= _NEWEST_KIND and plausible
 
 
-def check_extent(path: Path) -> None:
-    """Raise UnreadableFile unless the file is as long as its head says."""
-    with opened(path) as (stream, size):
+def check_extent(path: Path, part: Part | None = None) -> None:
+    """Raise UnreadableFile unless the file, or the part of it, is as long as its head says."""
+    with opened_part(path, part) as (stream, size):
         _extent(path, stream, size)
 
 
@@ -86,16 +88,21 @@ def _extent(path: Path, stream: BinaryIO, size: int) -> _Extent:
     return extent
 
 
-def read_head(path: Path) -> ContextFacts:
+def read_head(path: Path, part: Part | None = None) -> ContextFacts:
     """The facts of a context binary from its metadata alone; `authority` is `head`.
 
-    Raises UnreadableFile when the file is not as long as its head says, or when the metadata is damaged
-    or of another version than 3 (QAIRT releases before 2.36 may have written others).
+    `part` is where in the file it lies, by default the whole file.
+
+    Raises UnreadableFile when it is not as long as its head says, or when the metadata is damaged or of
+    another version than 3 (QAIRT releases before 2.36 may have written others).
     """
-    with opened(path) as (stream, size):
+    with opened_part(path, part) as (stream, size):
         extent = _extent(path, stream, size)
         metadata = piece(path, stream, METADATA_OFFSET, extent.metadata, "metadata")
-    buffer = _Buffer(path, metadata)
+        return _facts(Buffer(path, metadata, METADATA_OFFSET, "metadata"))
+
+
+def _facts(buffer: Buffer) -> ContextFacts:
     entry = buffer.root().table(0)
     version = entry.number(_ENTRY_VERSION)
     if version != _INFORMATION_VERSION:
@@ -115,7 +122,7 @@ def read_head(path: Path) -> ContextFacts:
     )
 
 
-def _graph(backend: int, entry: _Table) -> GraphFacts:
+def _graph(backend: int, entry: Table) -> GraphFacts:
     version = entry.number(_ENTRY_VERSION)
     if version not in _GRAPH_VERSIONS:
         raise entry.buffer.damaged(entry.start, f"a graph of version {version}")
@@ -131,7 +138,7 @@ def _graph(backend: int, entry: _Table) -> GraphFacts:
     )
 
 
-def _tensor(table: _Table) -> TensorFacts:
+def _tensor(table: Table) -> TensorFacts:
     scale = offset = None
     encoding = table.number(_TENSOR_ENCODING, _UNDEFINED)
     if table.number(_TENSOR_DEFINITION) == _DEFINED and encoding == _SCALE_OFFSET:
@@ -144,94 +151,3 @@ def _tensor(table: _Table) -> TensorFacts:
         scale=scale,
         offset=offset,
     )
-
-
-class _Buffer:
-    """FlatBuffer bytes in which every reference is checked before it is followed."""
-
-    def __init__(self, path: Path, data: bytes) -> None:
-        self.path, self.data = path, data
-        # References may lead to the same bytes again and again; what a file can make us read is bounded
-        # by a small multiple of its own length.
-        self._allowance = 8 * len(data)
-
-    def damaged(self, position: int, reason: str) -> UnreadableFile:
-        return UnreadableFile(self.path, METADATA_OFFSET + max(position, 0), reason)
-
-    def take(self, position: int, size: int) -> bytes:
-        if position < 0 or position + size > len(self.data):
-            raise self.damaged(position, f"{size} bytes outside the metadata")
-        self._allowance -= size
-        if self._allowance < 0:
-            raise self.damaged(position, "the metadata refers to the same bytes over and over")
-        return self.data[position : position + size]
-
-    def u32(self, position: int) -> int:
-        return int.from_bytes(self.take(position, 4), "little")
-
-    def root(self) -> _Table:
-        return _Table(self, self.u32(0))
-
-
-class _Table:
-    """One table: a position, and for each slot the distance to its field, 0 where it has the default."""
-
-    def __init__(self, buffer: _Buffer, start: int) -> None:
-        self.buffer, self.start = buffer, start
-        fields = start - int.from_bytes(buffer.take(start, 4), "little", signed=True)
-        length = int.from_bytes(buffer.take(fields, 2), "little")
-        if length < 4 or length % 2:
-            raise buffer.damaged(fields, f"a table description of {length} bytes")
-        self._distances = struct.unpack(f"<{length // 2 - 2}H", buffer.take(fields + 4, length - 4))
-
-    def _field(self, slot: int) -> int | None:
-        distance = self._distances[slot] if slot < len(self._distances) else 0
-        return self.start + distance if distance else None
-
-    def _value(self, slot: int, size: int) -> bytes:
-        field = self._field(slot)
-        return bytes(size) if field is None else self.buffer.take(field, size)
-
-    def number(self, slot: int, default: int = 0) -> int:
-        return default if self._field(slot) is None else int.from_bytes(self._value(slot, 4), "little")
-
-    def signed(self, slot: int) -> int:
-        return int.from_bytes(self._value(slot, 4), "little", signed=True)
-
-    def real(self, slot: int) -> float:
-        value: float = struct.unpack("<f", self._value(slot, 4))[0]
-        return value
-
-    def version(self, slot: int) -> str:
-        return "{}.{}.{}".format(*struct.unpack("<3I", self._value(slot, 12)))
-
-    def _vector(self, slot: int, width: int) -> tuple[int, bytes]:
-        """Where the elements of a vector begin, and their bytes; empty when the field is absent."""
-        field = self._field(slot)
-        if field is None:
-            return 0, b""
-        start = field + self.buffer.u32(field)
-        return start + 4, self.buffer.take(start + 4, self.buffer.u32(start) * width)
-
-    def bytes(self, slot: int) -> bytes:
-        return self._vector(slot, 1)[1]
-
-    def text(self, slot: int) -> str | None:
-        return (
-            None if self._field(slot) is None else self.bytes(slot).rstrip(b"\0").decode("utf-8", "replace")
-        )
-
-    def numbers(self, slot: int) -> tuple[int, ...]:
-        data = self._vector(slot, 4)[1]
-        return struct.unpack(f"<{len(data) // 4}I", data)
-
-    def table(self, slot: int) -> _Table:
-        field = self._field(slot)
-        if field is None:
-            raise self.buffer.damaged(self.start, f"slot {slot} of a table is empty")
-        return _Table(self.buffer, field + self.buffer.u32(field))
-
-    def tables(self, slot: int) -> list[_Table]:
-        start, data = self._vector(slot, 4)
-        distances = struct.unpack(f"<{len(data) // 4}I", data)
-        return [_Table(self.buffer, start + 4 * index + distance) for index, distance in enumerate(distances)]

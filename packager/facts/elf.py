@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import io
 import re
 import struct
@@ -21,6 +20,7 @@ from packager.facts.elf_image import (
     ElfImage,
     Note,
 )
+from packager.facts.qnn_exports import is_entry, model_prefix
 from packager.facts.reading import opened, terminated
 from packager.facts.strings import marks
 from packager.facts.types import ElfFacts
@@ -46,7 +46,7 @@ def read_elf(path: Path) -> ElfFacts:
         machine, flags = _processor(path, image.machine)
         needed, interpreter = image.texts(DT_NEEDED), image.interpreter()
         notes, versions = image.notes(), image.versions_needed()
-        exported = [name for name in image.exported() if _SKEL.fullmatch(name) or _is_entry(name)]
+        exported = [name for name in image.exported() if _SKEL.fullmatch(name) or is_entry(name)]
         soname = next(iter(image.texts(DT_SONAME)), None)
         search_path = _search_path(image)
     witnesses = {
@@ -70,7 +70,8 @@ def read_elf(path: Path) -> ElfFacts:
         search_path=search_path,
         interpreter=interpreter,
         skel_release=".".join(skel.groups()) if skel else None,
-        qnn_entries=tuple(sorted(name for name in exported if _is_entry(name))),
+        qnn_entries=tuple(sorted(name for name in exported if is_entry(name))),
+        model_prefix=model_prefix(exported),
         qairt_build=mark.build,
         qairt_release=mark.release or (".".join(skel.groups()) if skel else None),
         qairt_stamp=mark.stamp if mark.release is None else None,
@@ -143,15 +144,6 @@ def _libc(witnesses: dict[str, list[str]]) -> Libc:
             if witness in row and any(re.fullmatch(row[witness], text) for text in texts):
                 return cast("Libc", row["id"])
     return "unknown"
-
-
-@functools.cache
-def _entry_pattern() -> re.Pattern[str]:
-    return re.compile("|".join(f"(?:{row['pattern']})" for row in table("libraries")["entry"]), re.ASCII)
-
-
-def _is_entry(name: str) -> bool:
-    return _entry_pattern().fullmatch(name) is not None
 
 
 def _newest(family: str, versions: Iterable[str]) -> str | None:

@@ -23,11 +23,22 @@ Dialect = Literal["shell", "systemd", "environment", "compose", "batch"]
 
 _MAX_SIZE = 1 << 20
 _SHEBANG = re.compile(r"#!\s*\S*(?:/|env\s+)(?:ba|da|k|z|mk)?sh\b")
-_BATCH = re.compile(r"(?im)^\s*(?:@echo\s+off|setlocal\b|\$env:\w+\s*=)")
+_BATCH = re.compile(r"(?im)^\s*(?:@echo\s+off|setlocal\b|set\s+\"?[a-z_]\w*=|\$env:\w+\s*=)")
 _UNIT = re.compile(r"(?m)^\[Service\]\s*$")
 _COMPOSE = re.compile(r"(?m)^services:\s*$")
+_QUOTES_CODE = re.compile(r"(?m)^\s*(?:```|~~~)")  # a document in Markdown
 _PLAIN = re.compile(r"\s*(?:#.*|(?:export\s+)?[A-Za-z_]\w*=.*)?")
+
+_JOINS = {"shell": "", "systemd": " "}  # what a backslash and the end of its line stand for
 _ENDS_A_WORD = " \t;&|<>()"
+_TOKEN = re.compile(r"\\.|\$\(|.", re.DOTALL)
+_SAYS_ONLY = re.compile(r"(?:\b(?:echo|printf)\b[^;&|]*|(?:^|\s)#.*)$")  # it is printed, or a comment
+_EXPORTS = re.compile(r"\bexport\s+(?:[^\s;&|]+\s+)*$")
+# What a cut path goes on with. `;./run` and `;export` are commands, and so is what has arguments.
+_CUT = re.compile(r"(?:;[/~$][^\s;&|]*)+")
+_ENDS_A_COMMAND = re.compile(r"[\"']?\s*(?:$|[;&|#)]|[A-Za-z_]\w*=)")
+_OPTION = re.compile(r"\s+-")
+_LOOK_BACK = 400  # characters of a line in which the command begins that an assignment is part of
 
 
 class _Value(NamedTuple):
@@ -67,6 +78,8 @@ def read_environment(path: Path) -> EnvironmentFacts:
 def _dialect(text: str) -> Dialect | None:
     if _SHEBANG.match(text):
         return "shell"
+    if _QUOTES_CODE.search(text):
+        return None
     if _UNIT.search(text):
         return "systemd"
     if _COMPOSE.search(text):
@@ -97,50 +110,103 @@ def _pattern(dialect: str) -> re.Pattern[str]:
 
 
 def _assignments(text: str, dialect: Dialect) -> Iterator[Assignment]:
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in _lines(text, _JOINS.get(dialect)):
         if line.lstrip().startswith(("#", "::")):
             continue
-        said = _unit_words(line) if dialect == "systemd" else _values(line, dialect)
+        if dialect == "shell":
+            said = _shell_values(line)
+        elif dialect == "systemd":
+            said = _unit_values(line)
+        else:
+            said = _plain_values(line, dialect)
         for variable, value in said:
             yield Assignment(line=number, variable=variable, value=value.text, quoted=value.quoted)
 
 
-def _values(line: str, dialect: Dialect) -> Iterator[tuple[str, _Value]]:
-    for found in _pattern(dialect).finditer(line):
-        rest = line[found.end() :]
-        yield found[1].upper(), _shell_value(rest) if dialect == "shell" else _plain_value(rest)
+def _lines(text: str, joint: str | None) -> Iterator[tuple[int, str]]:
+    """Lines with the number of their first; those that end in a backslash go on, after `joint`."""
+    held: list[str] = []
+    for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), start=1):
+        held.append(line)
+        if joint is None or not line.endswith("\\"):
+            yield number + 1 - len(held), (joint or "").join([*(part[:-1] for part in held[:-1]), line])
+            held = []
 
 
-def _unit_words(line: str) -> Iterator[tuple[str, _Value]]:
-    """The words of an `Environment=` line; a unit file does not end a value at a `;`."""
+def _plain_values(line: str, dialect: Dialect) -> Iterator[tuple[str, _Value]]:
+    """The assignment of a line whose reader takes the value as it stands, quotes aside."""
+    if found := _pattern(dialect).match(line):
+        rest = line[found.end() :].strip()
+        quoted = re.match(r"([\"'])(.*?)\1", rest)
+        value = quoted[2] if quoted else re.split(r"[\"']", rest, maxsplit=1)[0]
+        yield found[1].upper(), _Value(value, quoted=True)
+
+
+def _unit_values(line: str) -> Iterator[tuple[str, _Value]]:
+    """The assignments of a unit. systemd itself ends no value at a `;`; a shell that it starts does."""
     key, _, rest = line.strip().partition("=")
-    with contextlib.suppress(ValueError):  # quotes that do not end: systemd ignores the line
-        for word in shlex.split(rest) if key.strip() == "Environment" else ():
+    key = key.strip()
+    words: list[str] = []
+    if key == "Environment" or key.startswith("Exec"):
+        with contextlib.suppress(ValueError):  # quotes that do not end: systemd ignores the line
+            words = shlex.split(rest)
+    for before, word in zip(["", *words], words, strict=False):
+        if before == "-c":
+            yield from _shell_values(word)
+        else:
             variable, _, value = word.partition("=")
             if variable in _variables():
                 yield variable, _Value(value, quoted=True)
 
 
-def _plain_value(rest: str) -> _Value:
-    return _Value(rest.strip().strip("\"'"), quoted=True)
+def _shell_values(line: str) -> Iterator[tuple[str, _Value]]:
+    at, around = 0, ""
+    while found := _pattern("shell").search(line, at):
+        around = _quote_at(line[at : found.start()], around)
+        before = line[max(0, found.start() - _LOOK_BACK) : found.start()]
+        value, at = _shell_value(line, found.end(), around, exported=bool(_EXPORTS.search(before)))
+        if not _SAYS_ONLY.search(before):
+            yield found[1], value
 
 
-def _shell_value(rest: str) -> _Value:
-    """The word that a shell takes, or, where it stops at a `;` in the midst of a path, what was meant."""
-    word, quote, end = "", "", 0
-    while end < len(rest) and (quote or rest[end] not in _ENDS_A_WORD):
-        letter = rest[end]
-        if letter == quote:
+def _quote_at(text: str, quote: str) -> str:
+    """The quote that is open after a piece of a line, which began inside `quote` or outside any."""
+    for token in _TOKEN.findall(text):
+        if token == quote:
             quote = ""
-        elif not quote and letter in "\"'":
-            quote = letter
-        elif letter == "\\" and quote != "'" and end + 1 < len(rest):
-            end += 1
-            word += rest[end]
-        else:
+        elif not quote and token in ('"', "'"):
+            quote = token
+    return quote
+
+
+def _shell_value(line: str, start: int, around: str, *, exported: bool) -> tuple[_Value, int]:
+    """The word that a shell takes, or, where it stops at a `;` in the midst of a path, what was meant.
+
+    A line that stands in quotes (`around`) is for another shell, whose quotes are those that differ. The
+    number is where the word ends.
+    """
+    word, quote, depth, end = "", "", 0, start
+    while token := _TOKEN.match(line, end):
+        letter = token[0]
+        mark = '"' if around and letter == '\\"' else letter if letter in ('"', "'") else ""
+        if depth or letter == "$(":
+            depth += (letter == "$(") - (letter == ")")
             word += letter
-        end += 1
-    tail = re.match(r";[^\s;&|]+", rest[end:])
-    if tail is None:
-        return _Value(word, quoted=True)
-    return _Value(word + tail[0].rstrip("\"'"), quoted=False)
+        elif letter == around or (not quote and letter in _ENDS_A_WORD):
+            break
+        elif mark and quote in ("", mark):
+            quote = "" if quote else mark
+        else:
+            word += letter[-1] if letter[0] == "\\" and quote != "'" else letter
+        end = token.end()
+    cut = _CUT.match(line, end)
+    if cut is None or _is_command(line, cut.end(), exported=exported):
+        return _Value(word, quoted=True), end
+    return _Value(word + cut[0].rstrip("\"'"), quoted=False), cut.end()
+
+
+def _is_command(line: str, end: int, *, exported: bool) -> bool:
+    """Whether what stands after a `;` and ends here is a command with arguments, and not half of a path."""
+    if exported:
+        return _ENDS_A_COMMAND.match(line, end) is None
+    return _OPTION.match(line, end) is not None

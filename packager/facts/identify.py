@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import re
 import struct
 from collections.abc import Callable
 from pathlib import Path
@@ -11,8 +10,9 @@ from typing import BinaryIO, Literal, cast
 
 from packager.errors import UnreadableFile
 from packager.facts.android_manifest import is_android_manifest
-from packager.facts.archive import AR_MAGIC, DEB_MARK, ZIP_ERRORS, zip_names
+from packager.facts.archive import AR_MAGIC, DEB_MARK
 from packager.facts.context_head import is_context
+from packager.facts.dlc_records import is_dlc
 from packager.facts.environment import is_environment
 from packager.facts.inflate import compression, inflate_errors, inflated
 from packager.facts.json_text import json_kind
@@ -21,10 +21,12 @@ from packager.facts.reading import opened
 from packager.facts.runner_config import is_runner_config
 from packager.facts.tar import BLOCK, begins_like_tar
 from packager.facts.types import DamagedFacts, Facts, OtherFacts
+from packager.facts.yaml_text import yaml_kind
 
 Kind = Literal[
     "elf", "pe", "catalogue", "context-binary", "onnx", "dlc", "archive", "htp-config", "genie-config",
-    "runner-config", "environment", "android-manifest", "other",
+    "runner-config", "environment", "android-manifest", "ai-hub-metadata", "hub-apps", "model-package",
+    "other",
 ]  # fmt: skip
 
 _HEAD = 512
@@ -32,8 +34,6 @@ _HEAD = 512
 # DER object identifiers: PKCS #7 signedData, and the certificate trust list inside a catalogue.
 _SIGNED_DATA = bytes.fromhex("06092a864886f70d010702")
 _TRUST_LIST = bytes.fromhex("06092b0601040182370a01")
-
-_DLC_RECORD = re.compile(r"model\.params|dlc\.metadata[\w.]*")
 
 # The reader of each kind is imported when a file of that kind turns up: some bring heavy libraries.
 _READERS = {
@@ -43,10 +43,14 @@ _READERS = {
     "catalogue": ("packager.facts.catalogue", "read_catalogue"),
     "context-binary": ("packager.facts.context_binary", "read_context"),
     "onnx": ("packager.facts.onnx", "read_onnx"),
+    "dlc": ("packager.facts.dlc", "read_dlc"),
     "htp-config": ("packager.facts.htp_config", "read_htp_config"),
     "genie-config": ("packager.facts.genie_config", "read_genie_config"),
     "runner-config": ("packager.facts.runner_config", "read_runner_config"),
     "environment": ("packager.facts.environment", "read_environment"),
+    "ai-hub-metadata": ("packager.facts.ai_hub", "read_ai_hub"),
+    "hub-apps": ("packager.facts.ai_hub", "read_hub_apps"),
+    "model-package": ("packager.facts.model_package", "read_model_package"),
     "android-manifest": ("packager.facts.android_manifest", "read_android_manifest"),
 }
 
@@ -59,7 +63,9 @@ def identify(path: Path) -> Kind:
     with opened(path) as (stream, size):
         head = stream.read(_HEAD)
         found = next((kind for kind, is_kind in _TESTS if is_kind(stream, head, size)), None)
-        return found or cast("Kind", json_kind(stream, head, size) or "other")
+        if found is None:  # then its keys tell what it is
+            found = cast("Kind | None", json_kind(stream, head, size) or yaml_kind(stream, head, size))
+        return found or "other"
 
 
 def read(path: Path) -> Facts:
@@ -105,16 +111,8 @@ def _is_context(_stream: BinaryIO, head: bytes, _size: int) -> bool:
     return is_context(head)
 
 
-def _is_dlc(stream: BinaryIO, head: bytes, _size: int) -> bool:
-    """A zip with a model record. Where the directory is lost, the first member must do."""
-    if not head.startswith(b"PK\x03\x04"):
-        return False
-    try:
-        names = zip_names(stream)
-    except ZIP_ERRORS:
-        (length,) = struct.unpack_from("<H", head.ljust(30, b"\0"), 26)
-        names = [head[30 : 30 + length].decode("ascii", "replace")]
-    return names == ["model"] or any(_DLC_RECORD.fullmatch(name) for name in names)
+def _is_dlc(stream: BinaryIO, head: bytes, size: int) -> bool:
+    return is_dlc(stream, head, size)
 
 
 def _is_archive(stream: BinaryIO, head: bytes, _size: int) -> bool:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import codecs
+import fnmatch
 import functools
 import json
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, NoReturn
 
@@ -15,6 +17,9 @@ from packager.facts.reading import opened
 
 MAX_SIZE = 4 << 20  # configuration is kilobytes; the metadata of the largest models some hundred
 _MAX_KEYS = 4096  # key paths of one document
+_MAX_DEPTH = 64  # objects and arrays inside each other; the deepest Genie configuration has eight
+_MAX_NUMBER = 1 << 63
+_TOO_DEEP = "it is nested too deep"
 
 
 class _Mark(NamedTuple):
@@ -37,6 +42,11 @@ def json_document(path: Path) -> object:
     return _parsed(path, text)
 
 
+def json_value(path: Path, content: bytes) -> object:
+    """The value of a JSON text inside a file; raises as `json_document` does, offsets from its start."""
+    return _parsed(path, _decoded(path, content))
+
+
 def json_kind(stream: BinaryIO, head: bytes, size: int) -> str | None:
     """The kind of a JSON object, from its keys; one that is broken is judged by the keys in its text."""
     if not head.removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"{") or size > MAX_SIZE:
@@ -48,7 +58,23 @@ def json_kind(stream: BinaryIO, head: bytes, size: int) -> str | None:
     except UnreadableFile:
         named = {key: f'"{key.rpartition(".")[2]}"'.encode() for mark in _marks() for key in mark.keys}
         keys = {key for key, quoted in named.items() if quoted in content}
-    return next((mark.kind for mark in _marks() if not keys.isdisjoint(mark.keys)), None)
+    return kind_of(keys)
+
+
+def kind_of(keys: Iterable[str]) -> str | None:
+    """The kind of a document with these key paths, from `targets/config_files.toml`."""
+    found = set(keys)
+    for mark in _marks():
+        if not found.isdisjoint(mark.keys) or any(_has_all(found, pattern) for pattern in mark.keys):
+            return mark.kind
+    return None
+
+
+def _has_all(keys: set[str], patterns: str) -> bool:
+    """Whether each of the patterns, which stand between `&`, fits a key."""
+    if "*" not in patterns:
+        return False
+    return all(fnmatch.filter(keys, pattern.strip()) for pattern in patterns.split("&"))
 
 
 def key_paths(document: object) -> tuple[str, ...]:
@@ -87,8 +113,12 @@ def strings(value: object) -> tuple[str, ...]:
 
 
 def integer(value: object) -> int | None:
-    """The whole number; None for any other value."""
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    """The whole number, which may be written 3.0; None for any other value and beyond 64 bits."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if not isinstance(value, int) or isinstance(value, bool):
+        return None
+    return value if abs(value) < _MAX_NUMBER else None
 
 
 @functools.cache
@@ -111,7 +141,7 @@ def _parsed(path: Path, text: str) -> object:
     def pairs(items: list[tuple[str, object]]) -> dict[str, object]:
         made = dict(items)
         if len(made) < len(items):
-            twice = next(key for index, (key, _) in enumerate(items) if key in dict(items[:index]))
+            ((twice, _),) = Counter(key for key, _ in items).most_common(1)
             refuse(f'the key "{twice[:80]}" is there twice in one object')
         return made
 
@@ -123,7 +153,22 @@ def _parsed(path: Path, text: str) -> object:
     except json.JSONDecodeError as error:
         raise UnreadableFile(path, len(text[: error.pos].encode()), error.msg) from None
     except RecursionError:
-        refuse("it is nested too deep")
+        refuse(_TOO_DEEP)
     except ValueError as error:  # a number with more digits than Python reads
         refuse(str(error).partition(";")[0])
+    if _is_deeper(made, _MAX_DEPTH):
+        refuse(_TOO_DEEP)
     return made
+
+
+def _is_deeper(value: object, limit: int) -> bool:
+    """Whether more than `limit` objects and arrays stand inside each other."""
+    level = [value]
+    for _ in range(limit + 1):
+        level = [
+            inner
+            for one in level
+            if isinstance(one, dict | list)
+            for inner in (one.values() if isinstance(one, dict) else one)
+        ]
+    return bool(level)

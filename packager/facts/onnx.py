@@ -48,6 +48,7 @@ _GRAPH: _Fields = {
     (5, _LENGTH): "initializer",
     (11, _LENGTH): "input",
     (12, _LENGTH): "output",
+    (13, _LENGTH): "value_info",
     (15, _LENGTH): "sparse_initializer",
 }
 _NODE: _Fields = {(4, _LENGTH): "op_type", (5, _LENGTH): "attribute"}
@@ -62,7 +63,14 @@ _ATTRIBUTE: _Fields = {
     (22, _LENGTH): "sparse_tensor",
     (23, _LENGTH): "sparse_tensor",
 }
-_TENSOR: _Fields = {(8, _LENGTH): "name", (13, _LENGTH): "external_data", (14, _VARINT): "data_location"}
+_TENSOR: _Fields = {
+    (1, _LENGTH): "packed_dims",
+    (1, _VARINT): "dim",
+    (2, _VARINT): "data_type",
+    (8, _LENGTH): "name",
+    (13, _LENGTH): "external_data",
+    (14, _VARINT): "data_location",
+}
 _SPARSE_TENSOR: _Fields = {(1, _LENGTH): "values", (2, _LENGTH): "indices"}
 _PAIR: _Fields = {(1, _LENGTH): "key", (2, _LENGTH): "value"}
 _VALUE_INFO: _Fields = {(1, _LENGTH): "name", (2, _LENGTH): "type"}
@@ -169,11 +177,41 @@ class _Wire:
                 return value, position + index + 1
         raise self.damaged(position, f"a number of more than {_LONGEST_VARINT} bytes")
 
+    def count(self, field: _Field) -> int:
+        """How many numbers a packed field has."""
+        length = field.end - field.start
+        if length > _LONGEST_TEXT:
+            raise self.damaged(field.start, f"the sizes of a tensor in {length} bytes")
+        return sum(byte < 0x80 for byte in self.data[field.start : field.end])
+
     def text(self, field: _Field) -> str:
         length = field.end - field.start
         if length > _LONGEST_TEXT:
             raise self.damaged(field.start, f"a name of {length} bytes")
         return self.data[field.start : field.end].decode("utf-8", "replace")
+
+
+class _Tensor(NamedTuple):
+    """A tensor with its data, of which only the frame is read."""
+
+    name: str
+    dtype: str
+    rank: int
+
+
+class _Examples:
+    """For each number of dimensions and each type the first tensor that has it."""
+
+    def __init__(self) -> None:
+        self.ranks: dict[int, str] = {}
+        self.dtypes: dict[str, str] = {}
+
+    def add(self, name: str, dtype: str, rank: int | None) -> None:
+        """Note a tensor; `rank` is None where the model does not say."""
+        if rank is not None:
+            self.ranks.setdefault(rank, name)
+        if dtype != _UNKNOWN:
+            self.dtypes.setdefault(dtype, name)
 
 
 class _Model:
@@ -186,6 +224,7 @@ class _Model:
         self._inputs: list[OnnxTensorFacts] = []
         self._outputs: list[OnnxTensorFacts] = []
         self._weights: set[str] = set()
+        self._values, self._constants = _Examples(), _Examples()
         self._operators: Counter[str] = Counter()
         # Dictionaries as ordered sets.
         self._contexts: dict[str, None] = {}
@@ -224,6 +263,9 @@ class _Model:
             quantized="QuantizeLinear" in self._operators,
             context_binaries=tuple(self._contexts),
             external_data=tuple(self._external),
+            # A constant is an example only where nothing else is.
+            ranks=dict(sorted({**self._constants.ranks, **self._values.ranks}.items())),
+            dtypes=dict(sorted({**self._constants.dtypes, **self._values.dtypes}.items())),
         )
 
     def _operator_set(self, message: _Field) -> None:
@@ -247,10 +289,13 @@ class _Model:
                     self._operators[operator] += 1
             elif name in ("initializer", "sparse_initializer"):
                 weight = self._tensor(field) if name == "initializer" else self._sparse_tensor(field)
-                if depth == 0:
-                    self._weights.add(weight)
+                if depth == 0 and weight:
+                    self._weights.add(weight.name)
+                    self._constants.add(weight.name, weight.dtype, weight.rank)
             elif depth == 0:
-                (self._inputs if name == "input" else self._outputs).append(self._value_info(field))
+                value = self._value_info(field)
+                if name != "value_info":
+                    (self._inputs if name == "input" else self._outputs).append(value)
 
     def _node(self, message: _Field, depth: int) -> str:
         """Its operator. The attributes are looked at for files."""
@@ -283,12 +328,19 @@ class _Model:
                 value = field
         return attribute, value
 
-    def _tensor(self, message: _Field) -> str:
-        """Its name. The bytes of the tensor are stepped over."""
-        tensor, location, external = "", "", False
+    def _tensor(self, message: _Field) -> _Tensor:
+        """Its frame. The bytes of the tensor are stepped over."""
+        tensor, dtype, location = "", _UNKNOWN, ""
+        rank, external = 0, False
         for name, field in self._wire.fields(message, _TENSOR):
             if name == "name":
                 tensor = self._wire.text(field)
+            elif name == "dim":
+                rank += 1
+            elif name == "packed_dims":
+                rank += self._wire.count(field)
+            elif name == "data_type":
+                dtype = _dtype(field.value)
             elif name == "data_location":
                 external = field.value == _EXTERNAL
             else:
@@ -297,32 +349,35 @@ class _Model:
                     location = pair.get("value", "")
         if external and location:
             self._external[location] = None
-        return tensor
+        return _Tensor(tensor, dtype, rank)
 
-    def _sparse_tensor(self, message: _Field) -> str:
-        """The name of its values."""
+    def _sparse_tensor(self, message: _Field) -> _Tensor | None:
+        """Its values, a list, under the name of the whole."""
         named = {name: self._tensor(field) for name, field in self._wire.fields(message, _SPARSE_TENSOR)}
-        return named.get("values", "")
+        return named.get("values")
 
     def _value_info(self, message: _Field) -> OnnxTensorFacts:
         tensor, dtype = "", _UNKNOWN
-        shape: tuple[int | str, ...] = ()
+        shape: tuple[int | str, ...] | None = None
         for name, field in self._wire.fields(message, _VALUE_INFO):
             if name == "name":
                 tensor = self._wire.text(field)
                 continue
             for kind, value in self._wire.fields(field, _TYPE):
-                dtype, shape = (kind, ()) if kind != "tensor" else self._tensor_type(value)
-        return OnnxTensorFacts(name=tensor, dtype=dtype, shape=shape)
+                dtype, shape = (kind, None) if kind != "tensor" else self._tensor_type(value)
+        self._values.add(tensor, dtype, None if shape is None else len(shape))
+        return OnnxTensorFacts(name=tensor, dtype=dtype, shape=shape or ())
 
-    def _tensor_type(self, message: _Field) -> tuple[str, tuple[int | str, ...]]:
-        dtype, shape = _UNKNOWN, []
+    def _tensor_type(self, message: _Field) -> tuple[str, tuple[int | str, ...] | None]:
+        """Its element type, and its shape where there is one."""
+        dtype, shape = _UNKNOWN, None
         for name, field in self._wire.fields(message, _TENSOR_TYPE):
             if name == "elem_type":
-                dtype = _dtypes().get(field.value, str(field.value))
+                dtype = _dtype(field.value)
             else:
-                shape += [self._dimension(dimension) for _, dimension in self._wire.fields(field, _SHAPE)]
-        return dtype, tuple(shape)
+                sizes = [self._dimension(dimension) for _, dimension in self._wire.fields(field, _SHAPE)]
+                shape = (*(shape or ()), *sizes)
+        return dtype, shape
 
     def _dimension(self, message: _Field) -> int | str:
         dimension: int | str = _FREE
@@ -336,6 +391,11 @@ class _Model:
 @functools.cache
 def _dtypes() -> dict[int, str]:
     return {row["id"]: row["word"] for row in catalog.table("onnx_types")["dtype"]}
+
+
+def _dtype(number: int) -> str:
+    """The word for an element type; the number where the table does not know it."""
+    return _dtypes().get(number, str(number))
 
 
 def _signed(value: int) -> int:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from packager.facts.pe_image import PeImage
+from packager.facts.qnn_exports import is_entry, model_prefix
 from packager.facts.reading import opened
 from packager.facts.signed_data import check_signature
 from packager.facts.strings import marks, release_of
@@ -38,6 +39,7 @@ def read_pe(path: Path) -> PeFacts:
             machine = _HYBRIDS.get(machine, machine)
         words = _version_words(image.version_resources())
         imports, debug_path = tuple(image.imports()), image.debug_path()
+        exported = [name for name in image.exported() if is_entry(name)]
         signer, valid = _signature(image)
     found = marks(path)
     build, product_version = found.build, words.get("ProductVersion")
@@ -48,6 +50,8 @@ def read_pe(path: Path) -> PeFacts:
         file_version=words.get("FileVersion"),
         product_version=product_version,
         imports=imports,
+        qnn_entries=tuple(sorted(exported)),
+        model_prefix=model_prefix(exported),
         signer=signer,
         signature_valid=valid,
         qairt_build=build,

@@ -19,12 +19,15 @@ from packager.files import blocks
 # Bounds keep forged counts from costing time or memory.
 _MAX_OPTIONAL_HEADER = 4096  # 240 with all sixteen directories
 _MAX_IMPORTS = 4096  # a library imports from a few dozen others
+_MAX_EXPORTS = 65_536  # ordinals are 16-bit numbers
+_MAX_EXPORT = 256  # a longer name is cut; those of C++ with templates are
 _MAX_DEBUG_ENTRIES = 64  # linkers write four or so
 _MAX_RESOURCES = 256  # entries of one level of the resource tree; a library has one version
 _MAX_VERSION = 65_535  # its length is a 16-bit number
 _MAX_SIGNATURE = 4 << 20  # 10 KB as a rule; hashes of every page of a 100 MB image take 900 KB
 
-_IMPORT, _RESOURCE, _CERTIFICATES, _DEBUG, _LOAD_CONFIG, _DELAY_IMPORT = 1, 2, 4, 6, 10, 13
+_EXPORT, _IMPORT, _RESOURCE, _CERTIFICATES, _DEBUG, _LOAD_CONFIG, _DELAY_IMPORT = 0, 1, 2, 4, 6, 10, 13
+_EXPORT_TABLE = struct.Struct("<24xI4xI")  # number of names, address of their addresses
 _PE32, _PE32_PLUS = 0x10B, 0x20B
 _RT_VERSION, _SUBTREE = 16, 1 << 31
 _CODEVIEW, _RSDS = 2, b"RSDS"
@@ -76,6 +79,25 @@ class PeImage:
     def imports(self) -> list[str]:
         """Names of the libraries that the loader needs: at once, then those loaded at first use."""
         return [*self._imported(_IMPORT, 20, 12), *self._imported(_DELAY_IMPORT, 32, 4)]
+
+    def exported(self) -> Iterator[str]:
+        """Names of the functions and variables that others can link to; those by number alone have none."""
+        address, _ = self._directory(_EXPORT)
+        if not address:
+            return
+        at = self._offset(address, "export table")
+        count, names = _EXPORT_TABLE.unpack(self._piece(at, _EXPORT_TABLE.size, "export table"))
+        if count > _MAX_EXPORTS:
+            self._refuse(at, f"{count} exports, at most {_MAX_EXPORTS} have a number")
+        rows = (
+            self._piece(self._offset(names, "names of exports"), 4 * count, "names of exports")
+            if count
+            else b""
+        )
+        for (name,) in struct.iter_unpack("<I", rows):
+            name_at = self._offset(name, "name of an export")
+            length = min(_MAX_EXPORT, self._size - name_at)
+            yield terminated(self._piece(name_at, length, "name of an export"))
 
     def is_hybrid(self) -> bool:
         """Whether the load configuration carries the metadata of ARM64EC code beside another."""

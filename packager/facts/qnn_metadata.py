@@ -13,6 +13,8 @@ _SMALLEST_IN_BYTES = 1 << 16  # no VTCM has so many MiB, and none so few bytes
 _VERSION = 1
 _HTP_METADATA = struct.Struct("<II")  # version, Hexagon architecture
 _HTP_RECORD = struct.Struct("<I4xQIIB7xQ")  # version, spill/fill, VTCM, optimization, DLBC, HVX threads
+_SECOND_VERSION = 2
+_HTP_SECOND = struct.Struct("<I60xQ")  # version, sizes of other things, bytes of shared weights
 
 
 @functools.cache
@@ -47,8 +49,8 @@ def graph_facts(
 ) -> GraphFacts:
     """A graph, with what the HTP backend's record for it says.
 
-    Newer releases append records of other versions to the first one; they are not read. VTCM is in bytes
-    in the files of QAIRT 2.51 and in MiB by the headers of earlier ones; here it is always in MiB.
+    Newer releases append a record of version 2 to the first one, which knows about shared weights. VTCM is
+    in bytes in the files of QAIRT 2.51 and in MiB by the headers of earlier ones; here it is always in MiB.
     """
     if _records().get(backend_id) == "htp" and len(record) >= _HTP_RECORD.size:
         version, spill_fill, vtcm, optimization, _, threads = _HTP_RECORD.unpack_from(record)
@@ -61,5 +63,14 @@ def graph_facts(
                 vtcm_mb=vtcm / _MIB if vtcm >= _SMALLEST_IN_BYTES else float(vtcm),
                 hvx_threads=threads,
                 spill_fill_bytes=spill_fill,
+                shared_weights_bytes=_shared_weights(record[_HTP_RECORD.size :]),
             )
     return GraphFacts(name=name, inputs=inputs, outputs=outputs)
+
+
+def _shared_weights(record: bytes) -> int | None:
+    """From the second record (seen in files of QAIRT 2.51), None where there is none."""
+    if len(record) < _HTP_SECOND.size:
+        return None
+    version, shared = _HTP_SECOND.unpack_from(record)
+    return int(shared) if version == _SECOND_VERSION else None

@@ -1,11 +1,12 @@
 """Asks the vendor's QnnSystem library what a context binary holds, in a process of its own.
 
-    python qnn_system.py FILE LIBRARY
+    python qnn_system.py FILE LIBRARY [OFFSET SIZE]
 
-prints one JSON document: `{"context": …}`, `{"refused": {"call", "code"}}`, `{"implausible": reason}` or
-`{"unloadable": reason}`. A malformed file can make the library crash or eat memory, and pointers that it
-hands back are followed here without any way to check where they lead; so the caller treats a death of
-this process as an answer too. Only the standard library is imported: starting takes some 20 ms.
+prints one JSON document about the context that begins at OFFSET of the file, by default the whole file:
+`{"context": …}`, `{"refused": {"call", "code"}}`, `{"implausible": reason}` or `{"unloadable": reason}`. A
+malformed file can make the library crash or eat memory, and pointers that it hands back are followed here
+without any way to check where they lead; so the caller treats a death of this process as an answer too. Only
+the standard library is imported: starting takes some 20 ms.
 
 Layouts are those of the public QNN API 2 on 64-bit systems; `context_binary` turns the numbers into words.
 """
@@ -361,13 +362,14 @@ def done(call: str, status: int) -> None:
         raise RefusedError(call, code)
 
 
-def report(file: str, library: str) -> Json:
-    """The JSON document for a file."""
+def report(file: str, library: str, offset: int = 0, size: int | None = None) -> Json:
+    """The JSON document for a file, or for `size` bytes at `offset` in it."""
     with open(file, "rb") as stream:  # noqa: PTH123 - pathlib would double the time to start
-        size = stream.seek(0, os.SEEK_END)
-        if not size:
-            return {"implausible": "the file is empty"}
-        limit(size)
+        end = stream.seek(0, os.SEEK_END)
+        size = end - offset if size is None else size
+        if not 0 < size <= end - offset:
+            return {"implausible": f"{max(end - offset, 0)} bytes where the context should be"}
+        limit(end)
         try:
             loaded = ctypes.CDLL(library)
             loaded.QnnSystemInterface_getProviders.restype = c_uint64
@@ -377,7 +379,7 @@ def report(file: str, library: str) -> Json:
     buffer = Buffer()
     ctypes.pythonapi.PyObject_GetBuffer(ctypes.py_object(content), byref(buffer), 0)
     try:
-        return {"context": ask(loaded, buffer.address, size)}
+        return {"context": ask(loaded, buffer.address + offset, size)}
     except RefusedError as error:
         return {"refused": {"call": error.call, "code": error.code}}
     except ImplausibleError as error:
@@ -406,7 +408,8 @@ def main() -> None:
     """Write the document to standard output, which the library must not write to."""
     own = os.dup(1)
     os.dup2(2, 1)
-    document = json.dumps(report(sys.argv[1], sys.argv[2]))
+    file, library, *extent = sys.argv[1:]
+    document = json.dumps(report(file, library, *map(int, extent)))
     with open(own, "w", encoding="utf-8") as out:  # noqa: PTH123
         out.write(document)
 

@@ -1,8 +1,7 @@
-"""Reads the files that hexrun's `runner.conf` names; its grammar is hexrun's to judge."""
+"""Reads hexrun's `runner.conf`: one `key value…` a line; a field of a variant holds no blanks."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 from packager.errors import UnreadableFile
@@ -12,6 +11,7 @@ from packager.facts.reading import opened
 FIRST_KEY = b"format "
 _MAX_SIZE = 1 << 20
 _LIBRARIES = ("backend", "system")
+_CONTEXT = "context="
 
 
 def is_runner_config(head: bytes) -> bool:
@@ -21,7 +21,7 @@ def is_runner_config(head: bytes) -> bool:
 
 
 def read_runner_config(path: Path) -> RunnerConfigFacts:
-    """The files it names. Raises UnreadableFile, InputUnavailable."""
+    """Its keys and the files it names. Raises UnreadableFile, InputUnavailable."""
     with opened(path) as (stream, size):
         if size > _MAX_SIZE:
             raise UnreadableFile(path, _MAX_SIZE, f"a runner.conf of {size} bytes is none")
@@ -30,17 +30,17 @@ def read_runner_config(path: Path) -> RunnerConfigFacts:
         lines = content.decode("utf-8").split("\n")
     except UnicodeDecodeError as error:
         raise UnreadableFile(path, error.start, "this byte is not UTF-8") from None
-    words = [line.strip().partition(" ") for line in lines if not line.startswith("#")]
-    said = [(key, value.strip()) for key, _, value in words]
+    plain = (line.strip() for line in lines)
+    words = (line.split(maxsplit=1) for line in plain if line and not line.startswith("#"))
+    said = [(key, "".join(value)) for key, *value in words]
     return RunnerConfigFacts(
+        keys=tuple(key for key, _ in said),
         paths=tuple(value for key, value in said if key in _LIBRARIES),
-        contexts=tuple(context for key, value in said if key == "variant" for context in _contexts(value)),
-        graph=next((value for key, value in said if key == "graph"), None),
+        contexts=tuple(
+            field.removeprefix(_CONTEXT)
+            for key, value in said
+            if key == "variant"
+            for field in value.split()
+            if field.startswith(_CONTEXT)
+        ),
     )
-
-
-def _contexts(variant: str) -> Iterator[str]:
-    """The value of `context=`, the last word of a variant; it may hold blanks."""
-    _, found, context = variant.partition("context=")
-    if found:
-        yield context

@@ -171,7 +171,8 @@ class DlcFacts(Frozen):
     """A deep learning container. `lineage` tells who wrote it: SNPE 1, SNPE 2, or QAIRT (QNN).
 
     `converter_version` and `converter_command` are as in its metadata. `graphs` are the ones that can be
-    composed; `caches` the ones that are compiled already.
+    composed, as the topology records say (those of SNPE 1 are not read); `caches` the ones that are compiled
+    already.
     """
 
     kind: Literal["dlc"] = "dlc"
@@ -197,7 +198,7 @@ class OnnxFacts(Frozen):
     """An ONNX model, read without its weights. `quantized` means QuantizeLinear nodes are in the graph.
 
     `ranks` and `dtypes` have one tensor each as an example: of that many dimensions, of that type. They know
-    the inputs, the outputs and the values whose shapes the model itself records.
+    the inputs, the outputs, the constants and the values between whose shapes the model itself records.
     """
 
     kind: Literal["onnx"] = "onnx"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import posixpath
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 
@@ -15,18 +16,45 @@ from packager.bundle import BundleFile
 from packager.catalog import Soc
 from packager.errors import nearest
 from packager.facts.config_types import GenieFacts, HtpConfigFacts, HtpDevice, RunnerConfigFacts
-from packager.facts.types import ContextFacts, DamagedFacts, DlcFacts
+from packager.facts.types import ContextFacts, DamagedFacts, DlcFacts, ElfFacts, OnnxFacts, PeFacts
+from packager.model import Frozen
 from packager.rules.capabilities import options
-from packager.rules.core import Case, Said, Severity, rule
-from packager.rules.reading import folder_of
+from packager.rules.core import Case, Examined, Said, Severity, rule
+from packager.rules.reading import folder_of, vendor_roles
 from packager.rules.table import number, word
 from packager.versions import numbers
 
+_MODELS = (ContextFacts, DlcFacts, DamagedFacts)
+
+
+class Key(Frozen):
+    """A key path of an HTP configuration; see the head of `targets/htp_config.toml`."""
+
+    path: str
+    outer: bool = False
+    open: bool = False
+    confused: tuple[str, ...] = ()
+    source: str
+
+
+class RunnerKey(Frozen):
+    """A key of runner.conf; see the head of `targets/runner_config.toml`."""
+
+    name: str
+    required: bool = False
+    repeats: bool = False
+    source: str
+
 
 @functools.cache
-def _keys() -> frozenset[str]:
+def _keys() -> dict[str, Key]:
     """Every key path of an HTP configuration that a document names."""
-    return frozenset(row["path"] for row in catalog.table("htp_config")["key"])
+    return {row["path"]: Key.model_validate(row) for row in catalog.table("htp_config")["key"]}
+
+
+@functools.cache
+def _runner_keys() -> dict[str, RunnerKey]:
+    return {row["name"]: RunnerKey.model_validate(row) for row in catalog.table("runner_config")["key"]}
 
 
 def _is_known(path: str) -> bool:
@@ -34,19 +62,28 @@ def _is_known(path: str) -> bool:
 
 
 def _unknown(facts: HtpConfigFacts) -> Iterator[tuple[str, str | None]]:
-    """(key path, the known one that was probably meant): the outermost of each unknown branch."""
+    """(key path, what was probably meant): the outermost of each unknown branch."""
     for path in facts.keys:
-        parent, _, key = path.rpartition(".")
-        if _is_known(path) or (parent and parent not in _keys()):
-            continue
-        beside = sorted(known.rpartition(".")[2] for known in _keys() if known.rpartition(".")[0] == parent)
-        meant = nearest(key, beside)
-        yield path, f"{parent}.{meant}".lstrip(".") if meant else None
+        parent = path.rpartition(".")[0]
+        above = _keys().get(parent)
+        if not _is_known(path) and (not parent or (above is not None and not above.open)):
+            yield path or '""', _meant(path)
+
+
+def _meant(path: str) -> str | None:
+    """The same key where it belongs, else the one of this object that goes by this name or nearly so."""
+    parent, _, key = path.rpartition(".")
+    known = sorted((*one.path.rpartition("."), one) for one in _keys().values())
+    elsewhere = [one.path for _, _, name, one in known if name == key]
+    beside = {name: one for folder, _, name, one in known if folder == parent}
+    confused = [one.path for one in beside.values() if key in one.confused]
+    near = nearest(key, beside)
+    return " or ".join(elsewhere or confused) or (beside[near].path if near else None)
 
 
 @rule("HEX401", severity=Severity.ERROR)
 def keys_as_they_are_spelt(case: Case) -> Iterable[Said]:
-    """A key with a slip of the pen is ignored."""
+    """A key with a slip of the pen, or under another one than its own, is ignored."""
     for file, facts in case.of_kind(HtpConfigFacts):
         for path, meant in _unknown(facts):
             if meant:
@@ -54,13 +91,29 @@ def keys_as_they_are_spelt(case: Case) -> Iterable[Said]:
                     file=file.path,
                     found=path,
                     wanted=meant,
-                    fix=f'write "{meant.rpartition(".")[2]}"; an unknown key is ignored without a word',
+                    fix=f"write it as {meant}; an unknown key is ignored without a word",
                 )
 
 
-@rule("HEX402", severity=Severity.ERROR)
+@rule("HEX416", severity=Severity.ERROR)
+def outer_and_inner_apart(case: Case) -> Iterable[Said]:
+    """The tools read the outer file and the backend the inner one; neither reads the other's keys."""
+    for file, facts in case.of_kind(HtpConfigFacts):
+        tops = [key for path in facts.keys if "." not in path and (key := _keys().get(path))]
+        outer = [key.path for key in tops if key.outer]
+        inner = [key.path for key in tops if not key.outer]
+        if outer and inner:
+            yield Said(
+                file=file.path,
+                found=f"{', '.join(inner)} beside {', '.join(outer)}",
+                wanted="a file for each",
+                fix=f"move {', '.join(inner)} into the file that backend_extensions.config_file_path names",
+            )
+
+
+@rule("HEX402", severity=Severity.WARNING)
 def graphs_in_the_shape_of_the_release(case: Case) -> Iterable[Said]:
-    """`graphs` was one object in old releases and is an array in new ones; the wrong one is ignored."""
+    """`graphs` was one object in old releases and is an array in new ones; the wrong one may be ignored."""
     release = case.plan.runtime_set.release.version
     if not release:
         return
@@ -79,23 +132,34 @@ def graphs_in_the_shape_of_the_release(case: Case) -> Iterable[Said]:
 
 
 def _graph_names(case: Case) -> tuple[str, ...]:
-    """The graphs of all contexts and DLCs of the package, as they name them."""
-    named = [
-        graph.name
-        for examined in case.files
-        if isinstance(examined.facts, ContextFacts | DlcFacts)
-        for graph in examined.facts.graphs
-    ]
+    """The graphs of all models of the package, as they name them; none where one does not tell its own."""
+    named: list[str] = []
+    for examined in case.files:
+        facts = examined.facts
+        if isinstance(facts, ContextFacts | DlcFacts):
+            mine = _graphs_of(facts)
+            if not mine:
+                return ()
+            named += mine
+        elif _is_mute(examined):
+            return ()
     return tuple(dict.fromkeys(named))
 
 
-def _no_such_graph(file: BundleFile, name: str, names: tuple[str, ...]) -> Said:
-    return Said(
-        file=file.path,
-        found=f'graph "{name}"',
-        wanted=f"one of {', '.join(names[:6])}{' …' if len(names) > 6 else ''}",
-        fix=f'write "{nearest(name, names) or names[0]}", or ship the model that has this graph',
-    )
+def _graphs_of(facts: ContextFacts | DlcFacts) -> list[str]:
+    caches = facts.caches if isinstance(facts, DlcFacts) else ()
+    compiled = [graph for cache in caches if cache.context for graph in cache.context.graphs]
+    return [graph.name for graph in (*facts.graphs, *compiled)]
+
+
+def _is_mute(examined: Examined) -> bool:
+    """Whether a file holds graphs, or may hold them, whose names nobody can read."""
+    facts = examined.facts
+    if isinstance(facts, DamagedFacts):
+        return examined.file.role not in vendor_roles()
+    if isinstance(facts, OnnxFacts):
+        return not facts.context_binaries
+    return isinstance(facts, ElfFacts | PeFacts) and facts.model_prefix is not None
 
 
 @rule("HEX403", severity=Severity.ERROR)
@@ -104,16 +168,35 @@ def graphs_that_exist(case: Case) -> Iterable[Said]:
     names = _graph_names(case)
     for file, facts in case.of_kind(HtpConfigFacts):
         asked = dict.fromkeys(name for graph in facts.graphs for name in graph.names)
-        yield from (_no_such_graph(file, name, names) for name in asked if names and name not in names)
+        for name in asked:
+            if names and name not in names:
+                yield Said(
+                    file=file.path,
+                    found=f'graph "{name}"',
+                    wanted=f"one of {', '.join(names[:6])}{' …' if len(names) > 6 else ''}",
+                    fix=f'write "{nearest(name, names) or names[0]}", or ship the model that has this graph',
+                )
 
 
 @rule("HEX414", severity=Severity.ERROR)
-def graph_of_the_runner(case: Case) -> Iterable[Said]:
-    """A runner that asks for a graph by a name that no context has ends before it begins."""
-    names = _graph_names(case)
+def lines_that_hexrun_reads(case: Case) -> Iterable[Said]:
+    """hexrun ends at a line that it does not know, and without one that it needs."""
+    known = _runner_keys()
     for file, facts in case.of_kind(RunnerConfigFacts):
-        if facts.graph and names and facts.graph not in names:
-            yield _no_such_graph(file, facts.graph, names)
+        for first, times in Counter(facts.keys).items():
+            if first not in known:
+                wanted = nearest(first, known) or f"one of {', '.join(known)}"
+                yield Said(file.path, first, wanted, fix="correct the word, or take the line out")
+            elif times > 1 and not known[first].repeats:
+                yield Said(file.path, f"{times} lines {first}", wanted="one", fix="keep one of them")
+        for key in known.values():
+            if key.required and key.name not in facts.keys:
+                yield Said(
+                    file.path,
+                    found=f"no {key.name}",
+                    wanted=f"a line {key.name}",
+                    fix="take the runner.conf that hexpack wrote for this package",
+                )
 
 
 @rule("HEX404", severity=Severity.ERROR)
@@ -153,27 +236,34 @@ def _device_fault(device: HtpDevice, targets: tuple[Soc, ...]) -> tuple[str, str
 @rule("HEX405", severity=Severity.ERROR)
 def files_that_are_there(case: Case) -> Iterable[Said]:
     """What a configuration names is in the package, and a context that it names is one."""
-    there = {examined.file.path: examined.facts for examined in case.files}
-    known = {".", *there, *(link.path for link in case.links)}
+    folded = str.lower if case.plan.system == word("HEX405", "ignores_case") else str
+    there = {folded(examined.file.path): examined for examined in case.files}
+    known = {".", *there, *(folded(link.path) for link in case.links)}
     known |= {parent for path in known for parent in _parents(path)}
-    for file, name, is_model in _named(case):
-        places = [posixpath.normpath(posixpath.join(base, name)) for base in (folder_of(file), "")]
-        found = next((place for place in places if place in known), None)
-        facts = there.get(found or "")
-        if found is None:
-            close = nearest(places[0], known)
+    for file, paths, models in _named(case):
+        missing = []
+        for path in paths:
+            bases = (folder_of(file), *_parents(folder_of(file)), "")
+            places = [folded(posixpath.normpath(posixpath.join(base, path))) for base in bases]
+            place = next((place for place in places if place in known), None)
+            if place is None:
+                missing.append(path)
+            elif path in models and place in there and not isinstance(there[place].facts, _MODELS):
+                yield Said(
+                    file=there[place].file.path,
+                    found="neither a context binary nor a DLC",
+                    wanted=f"a compiled model, as {file.path} names it",
+                    fix="compile the model again, or name the right file",
+                )
+        if missing:
+            name = posixpath.basename(missing[0])
+            near = [path for path in there if posixpath.basename(path) == folded(name)]
+            more = f" and {len(missing) - 1} more files" if len(missing) > 1 else ""
             yield Said(
                 file=file.path,
-                found=f"names {name}, which is not in the package",
-                wanted=f"{close}?" if close else "the file, at that path",
+                found=f"names {missing[0]}{more}, not in the package",
+                wanted=f"{there[near[0]].file.path}?" if near else "files that are there",
                 fix="correct the path, which begins at the configuration's own folder, or add the file",
-            )
-        elif is_model and facts is not None and not isinstance(facts, ContextFacts | DlcFacts | DamagedFacts):
-            yield Said(
-                file=found,
-                found="neither a context binary nor a DLC",
-                wanted=f"a compiled model, as {file.path} names it",
-                fix="compile the model again, or name the right file",
             )
 
 
@@ -183,8 +273,8 @@ def _parents(path: str) -> Iterator[str]:
         yield path
 
 
-def _named(case: Case) -> Iterator[tuple[BundleFile, str, bool]]:
-    """(configuration, path as written, whether it is a model) of all paths that a package can answer for."""
+def _named(case: Case) -> Iterator[tuple[BundleFile, list[str], list[str]]]:
+    """(configuration, paths, those of them that are models) of all paths that a package can answer for."""
     for examined in case.files:
         facts = examined.facts
         if isinstance(facts, RunnerConfigFacts):
@@ -195,11 +285,17 @@ def _named(case: Case) -> Iterator[tuple[BundleFile, str, bool]]:
             paths, models = facts.paths, ()
         else:
             continue
-        for path in paths:
-            plain = path.replace("\\", "/")
-            elsewhere = plain.startswith("/") or plain[1:2] == ":" or any(mark in plain for mark in "<$%{")
-            if not elsewhere:
-                yield examined.file, plain, path in models
+        yield examined.file, _inside(paths), _inside(models)
+
+
+def _inside(paths: Iterable[str]) -> list[str]:
+    """Those that begin neither at a device's root or drive nor with a placeholder; `/` between folders."""
+    plain = (path.replace("\\", "/") for path in paths)
+    return [
+        path
+        for path in plain
+        if not path.startswith("/") and path[1:2] != ":" and not any(mark in path for mark in "<$%{")
+    ]
 
 
 @rule("HEX406", severity=Severity.ERROR)

@@ -18,7 +18,7 @@ F = TypeVar("F")
 
 CONCERNS = (
     "releases", "libraries", "dependencies", "drivers", "systems", "android", "linux", "qnx", "silicon",
-    "models", "assets", "contexts", "configuration", "search_paths", "packages",
+    "models", "assets", "contexts", "configuration", "search_paths", "packages", "provenance",
 )  # fmt: skip
 
 UNUSED_ALLOW = "HEX601"  # not a registered rule: only `allowed` knows which entries were of use

@@ -14,14 +14,13 @@ from typing import Literal
 from packager import catalog
 from packager.bundle import BundleFile
 from packager.facts.config_types import Assignment, EnvironmentFacts
-from packager.facts.types import ElfFacts
 from packager.model import Frozen
 from packager.rules.core import Case, Said, Severity, rule
 from packager.rules.reading import dsp_roles, folder_of
 
-# A colon between two folders; not the one in front of a default, as in ${X:-/dsp}.
-_COLON = re.compile(r"(?<=[\w}\"'./*-]):(?=[/$.~%])")
-_DRIVE = re.compile(r"^[A-Za-z]:[\\/]")
+# What stands between two folders and is no semicolon. Not one: the colon in front of a default, as in
+# ${X:-/dsp}, and that of a Windows drive.
+_JOINT = re.compile(r"(?<=[\w}\"'./*)-])(?<!^[A-Za-z])(?<![;:,][A-Za-z])[:,](?=[/$.~%]|[A-Za-z]:[\\/])")
 
 
 class Variable(Frozen):
@@ -30,7 +29,15 @@ class Variable(Frozen):
     name: str
     loader: Literal["dsp", "host"]
     delimiter: str
-    overrides: str | None = None
+    source: str
+
+
+class Pair(Frozen):
+    """A variable that does not suffice alone."""
+
+    variable: str
+    needs: str
+    systems: tuple[str, ...]
     source: str
 
 
@@ -55,6 +62,16 @@ def _board_folders(loader: str) -> dict[str, BoardFolder]:
     return {row.path: row for row in rows if row.loader == loader}
 
 
+@functools.cache
+def _pairs() -> tuple[Pair, ...]:
+    return tuple(Pair.model_validate(row) for row in catalog.table("search_paths")["pair"])
+
+
+@functools.cache
+def _domains() -> frozenset[str]:
+    return frozenset(row["name"] for row in catalog.table("search_paths")["domain"])
+
+
 def _assignments(case: Case, loader: str) -> Iterator[tuple[BundleFile, Assignment, Variable]]:
     for file, facts in case.of_kind(EnvironmentFacts):
         for assignment in facts.assignments:
@@ -63,9 +80,8 @@ def _assignments(case: Case, loader: str) -> Iterator[tuple[BundleFile, Assignme
                 yield file, assignment, variable
 
 
-def _wrong_colon(assignment: Assignment, variable: Variable) -> bool:
-    value = _DRIVE.sub("", assignment.value)
-    return variable.delimiter not in assignment.value and _COLON.search(value) is not None
+def _is_joined_wrongly(assignment: Assignment) -> bool:
+    return _JOINT.search(assignment.value) is not None
 
 
 def _entries(assignment: Assignment, variable: Variable) -> list[str]:
@@ -76,7 +92,7 @@ def _entries(assignment: Assignment, variable: Variable) -> list[str]:
 def _sound(case: Case, loader: str) -> Iterator[tuple[BundleFile, Assignment, list[str]]]:
     """Assignments that can be taken apart, with their folders."""
     for file, assignment, variable in _assignments(case, loader):
-        if loader == "host" or not (_wrong_colon(assignment, variable) or not assignment.quoted):
+        if loader == "host" or (assignment.quoted and not _is_joined_wrongly(assignment)):
             yield file, assignment, _entries(assignment, variable)
 
 
@@ -86,14 +102,14 @@ def _where(file: BundleFile, assignment: Assignment) -> str:
 
 @rule("HEX407", severity=Severity.ERROR)
 def dsp_folders_apart(case: Case) -> Iterable[Said]:
-    """FastRPC takes a path with colons for one folder, on every system."""
+    """FastRPC takes what stands between two semicolons for one folder, on every system."""
     for file, assignment, variable in _assignments(case, "dsp"):
-        if _wrong_colon(assignment, variable):
+        if _is_joined_wrongly(assignment):
             yield Said(
                 file=_where(file, assignment),
                 found=f"{assignment.variable}={assignment.value}",
                 wanted=f'"{variable.delimiter}" between the folders',
-                fix=f"write {_COLON.sub(variable.delimiter, assignment.value)}, in quotes",
+                fix=f"write {_JOINT.sub(variable.delimiter, assignment.value)}, in quotes",
             )
 
 
@@ -101,7 +117,7 @@ def dsp_folders_apart(case: Case) -> Iterable[Said]:
 def dsp_path_in_quotes(case: Case) -> Iterable[Said]:
     """For a shell, a `;` outside quotes ends the command."""
     for file, assignment, _ in _assignments(case, "dsp"):
-        if not assignment.quoted:
+        if not assignment.quoted and not _is_joined_wrongly(assignment):
             yield Said(
                 file=_where(file, assignment),
                 found=f"{assignment.variable}={assignment.value} without quotes",
@@ -112,16 +128,16 @@ def dsp_path_in_quotes(case: Case) -> Iterable[Said]:
 
 @rule("HEX409", severity=Severity.WARNING)
 def both_dsp_variables(case: Case) -> Iterable[Said]:
-    """Where a board sets the variable that wins, the other one is not read."""
+    """Which of two variables is read depends on the board."""
     for file, facts in case.of_kind(EnvironmentFacts):
         names = {assignment.variable for assignment in facts.assignments}
-        for variable in _variables().values():
-            if variable.overrides in names and variable.name not in names:
+        for pair in _pairs():
+            if case.plan.system in pair.systems and pair.variable in names and pair.needs not in names:
                 yield Said(
                     file=file.path,
-                    found=f"sets {variable.overrides} and not {variable.name}",
+                    found=f"sets {pair.variable} and not {pair.needs}",
                     wanted="both, with the same folders",
-                    fix=f"set {variable.name} too; where a board sets it, {variable.overrides} is ignored",
+                    fix=f"set {pair.needs} too: on some boards it is the one that is read",
                 )
 
 
@@ -139,8 +155,11 @@ def own_folders_first(case: Case) -> Iterable[Said]:
                     wanted="the package's own folder alone",
                     fix=f"take {entry} out, and load what is needed from there by its whole path",
                 )
+    if not _with_skels(case):
+        return
     for file, assignment, entries in _sound(case, "dsp"):
-        if entries and entries[0] in _board_folders("dsp"):
+        inherited = len(entries) > 1 and _is_itself(entries[0], assignment.variable)
+        if entries and (inherited or entries[0] in _board_folders("dsp")):
             yield Said(
                 file=_where(file, assignment),
                 found=f"{assignment.variable} begins with {entries[0]}",
@@ -149,25 +168,36 @@ def own_folders_first(case: Case) -> Iterable[Said]:
             )
 
 
+def _is_itself(entry: str, variable: str) -> bool:
+    """Whether an entry stands for what the variable held before."""
+    return re.match(rf"\$(?:env:)?\{{?{variable}\b|%{variable}%", entry, re.IGNORECASE) is not None
+
+
+def _with_skels(case: Case) -> set[str]:
+    """The folders of the package in which FastRPC finds a file for the DSP."""
+    folders = {folder_of(examined.file) for examined in case.files if examined.file.role in dsp_roles()}
+    return folders | {folder.rpartition("/")[0] for folder in folders if _last(folder) in _domains()}
+
+
+def _last(path: str) -> str:
+    return path.replace("\\", "/").rpartition("/")[2]
+
+
 @rule("HEX411", severity=Severity.WARNING)
 def folders_with_skels(case: Case) -> Iterable[Said]:
-    """FastRPC looks into the folders that it is given and not below them."""
-    with_skels = {
-        folder_of(examined.file)
-        for examined in case.files
-        if examined.file.role in dsp_roles() and isinstance(examined.facts, ElfFacts)
-    }
+    """FastRPC looks into the folders that it is given, and below them only into those of a domain."""
+    with_skels = _with_skels(case)
     parents = {parent for folder in with_skels for parent in _parents(folder)} - with_skels
+    found_by_name = {_last(folder) for folder in with_skels}
     for file, assignment, entries in _sound(case, "dsp"):
         for entry in entries:
-            name = entry.replace("\\", "/").rpartition("/")[2]
-            hollow = [folder for folder in parents if folder.rpartition("/")[2] == name]
-            if hollow and not any(folder.rpartition("/")[2] == name for folder in with_skels):
-                inside = min(folder for folder in with_skels if folder.startswith(f"{hollow[0]}/"))
+            hollow = next((folder for folder in sorted(parents) if _last(folder) == _last(entry)), None)
+            if hollow and _last(entry) not in found_by_name:
+                inside = min(folder for folder in with_skels if folder.startswith(f"{hollow}/"))
                 yield Said(
                     file=_where(file, assignment),
                     found=f"{assignment.variable} has {entry}, in which no skel lies",
-                    wanted=f"{entry}{inside.removeprefix(hollow[0])}",
+                    wanted=f"{entry}{inside.removeprefix(hollow)}",
                     fix="name the folder in which the skel lies itself",
                 )
 

@@ -15,6 +15,8 @@ from packager.facts.genie_config import read_genie_config
 from packager.facts.htp_config import read_htp_config
 from packager.facts.identify import examine
 from packager.facts.runner_config import read_runner_config
+from packager.rules.core import Stage, judge
+from tests.unit.rule_cases import sound_case, staged, with_file
 
 WORDS = st.sampled_from(
     ["graphs", "devices", "graph_names", "soc_model", "dsp_arch", "v73", "context", "backend_extensions", "dialog",
@@ -36,10 +38,12 @@ LINES = st.lists(
     st.sampled_from(
         ["#!/bin/sh", "[Service]", "services:", "@echo off", "export ADSP_LIBRARY_PATH=", "Environment=", '"', "'",
          "DSP_LIBRARY_PATH=/a;/b", "LD_LIBRARY_PATH", ": /x", "\\", "$D/dsp", " ", "\n", "\r\n", "\t", "format 1\n",
-         "package x 1\n", "variant context=", "graph g", "\x85", "\u2028", "é"]
+         "package x 1\n", "variant context=", "$(", ")", 'adb shell "', "ExecStart=/bin/sh -c ", "echo ", ";/b", '\\"',
+         "set ADSP_LIBRARY_PATH=", ":", ",", "```", "graph g", "\x85", "\u2028", "é"]
     ),
     max_size=24,
 ).map("".join)  # fmt: skip
+CASE = sound_case()
 SETTINGS = settings(
     max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
@@ -80,3 +84,26 @@ def test_any_bytes_are_identified(tmp_path: Path, content):
     path.write_bytes(content)
 
     assert examine(path).kind
+
+
+@pytest.mark.parametrize("read", [read_htp_config, read_genie_config])
+@SETTINGS
+@given(value=VALUES)
+def test_any_json_can_be_judged(tmp_path: Path, read, value):
+    path = tmp_path / "c.json"
+    path.write_text(json.dumps(value), encoding="utf-8")
+    facts = read(path)
+    case = with_file(CASE, staged("share/c.json", facts.kind, facts))
+
+    assert all(finding.found and finding.wanted for finding in judge(case, Stage.FILES))
+
+
+@SETTINGS
+@given(text=LINES)
+def test_any_script_can_be_judged(tmp_path: Path, text):
+    path = tmp_path / "s.sh"
+    path.write_text(f"#!/bin/sh\n{text}", encoding="utf-8")
+    facts = read_environment(path)
+    case = with_file(CASE, staged("s.sh", facts.kind, facts))
+
+    assert all(finding.file.startswith("s.sh") for finding in judge(case, Stage.FILES))

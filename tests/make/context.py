@@ -27,7 +27,10 @@ class Tensor(NamedTuple):
 
 
 class Graph(NamedTuple):
-    """`vtcm` is the number in the file: bytes, or MiB as older releases wrote it."""
+    """`vtcm` is the number in the file: bytes, or MiB as older releases wrote it.
+
+    `shared` is the size of shared weights in a second record, which older releases do not write.
+    """
 
     name: str = "graph"
     inputs: tuple[Tensor, ...] = (Tensor("x"),)
@@ -37,6 +40,7 @@ class Graph(NamedTuple):
     optimization: int = 3
     threads: int = 4
     spill_fill: int = 0
+    shared: int | None = None
 
 
 class Information(NamedTuple):
@@ -116,6 +120,8 @@ def _graph(builder: flatbuffers.Builder, graph: Graph) -> int:
     record_bytes = struct.pack(
         "<I4xQIIB7xQ", 1, graph.spill_fill, graph.vtcm, graph.optimization, 0, graph.threads
     )
+    if graph.shared is not None:
+        record_bytes += struct.pack("<I60xQ", 2, graph.shared)
     record = builder.CreateByteVector(record_bytes)
     builder.StartObject(5)
     builder.PrependUOffsetTRelativeSlot(0, name, 0)

@@ -9,7 +9,7 @@ MACHINES = {"ARM64": 0xAA64, "AMD64": 0x8664, "ARM64EC": 0x8664, "ARM64X": 0xAA6
 
 _BASE = 0x180000000
 _PAGE, _SECTOR = 0x1000, 0x200
-_IMPORT, _RESOURCE, _DEBUG, _LOAD_CONFIG, _DELAY_IMPORT = 1, 2, 6, 10, 13
+_EXPORT, _IMPORT, _RESOURCE, _DEBUG, _LOAD_CONFIG, _DELAY_IMPORT = 0, 1, 2, 6, 10, 13
 _RDATA_OFFSET = 3 * _SECTOR  # of .rdata in the file, behind the headers and one sector of .text
 _LOAD_CONFIG_SIZE, _CHPE_POINTER = 0x140, 0xC8
 _RT_VERSION, _US_ENGLISH = 16, 0x409
@@ -23,10 +23,12 @@ def dll(
     file_version: str = "2.51.0.0",
     delayed: Sequence[str] = (),
     pdb: str | None = None,
+    exports: Sequence[str] = (),
 ) -> bytes:
     """A DLL that holds the build id as a string and has a VERSIONINFO unless `product_version` is None.
 
-    It loads `delayed` at their first use, and its debug information is at the path `pdb`.
+    It loads `delayed` at their first use, its debug information is at the path `pdb`, and all `exports` are
+    its one function.
     ARM64EC and ARM64X differ from AMD64 and ARM64 by hybrid metadata in the load configuration.
     """
     text = b"\xc0\x03\x5f\xd6"
@@ -42,6 +44,11 @@ def dll(
         at = data_at + len(_padded(data))
         table = _delay_imports(delayed, at)
         directories[_DELAY_IMPORT] = (at, len(table))
+        data = _padded(data) + table
+    if exports:
+        at = data_at + len(_padded(data))
+        table = _exports(exports, at)
+        directories[_EXPORT] = (at, len(table))
         data = _padded(data) + table
     if pdb is not None:
         data = _padded(data)
@@ -91,6 +98,23 @@ def _delay_imports(libraries: Sequence[str], at: int) -> bytes:
         descriptors += struct.pack("<8I", 1, names_at + len(names), 0, 0, 0, 0, 0, 0)
         names += library.encode() + b"\0"
     return descriptors + bytes(32) + names
+
+
+def _exports(names: Sequence[str], at: int) -> bytes:
+    """An export table for address `at`: addresses, addresses of the sorted names, ordinals, and the names."""
+    count, names = len(names), sorted(names)
+    addresses_at = at + 40
+    names_at, ordinals_at = addresses_at + 4 * count, addresses_at + 8 * count
+    texts, places = b"library.dll\0", []
+    texts_at = ordinals_at + 2 * count
+    for name in names:
+        places.append(texts_at + len(texts))
+        texts += name.encode() + b"\0"
+    head = struct.pack("<IIHH7I", 0, 0, 0, 0, texts_at, 1, count, count, addresses_at, names_at, ordinals_at)
+    tables = struct.pack(f"<{2 * count}I", *[_PAGE] * count, *places) + struct.pack(
+        f"<{count}H", *range(count)
+    )
+    return head + tables + texts
 
 
 def _load_config(at: int) -> bytes:

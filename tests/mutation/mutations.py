@@ -274,6 +274,16 @@ for _name, _rule, _spoil in (
     fault(f"HTP configuration: {_name}", _rule)(_spoil)
 
 
+@fault("HTP configuration: the keys of the outer file in the inner one", "HEX416")
+def _(tree: Tree) -> None:
+    _changed(lambda d: d.update(backend_extensions={"config_file_path": "qcs9075.json"}))(tree)
+
+
+@fault("a line in runner.conf that hexrun does not know", "HEX414")
+def _(tree: Tree) -> None:
+    tree.write("runner.conf", tree.read("runner.conf") + b"graph main\n")
+
+
 def _script(*lines: str) -> Callable[[Tree], None]:
     def spoil(tree: Tree) -> None:
         (tree.path(STUB).parents[1] / "run.sh").write_text("\n".join(("#!/bin/sh", *lines, "")))

@@ -15,6 +15,7 @@ from packager.facts.genie_config import read_genie_config
 from packager.facts.htp_config import read_htp_config
 from packager.facts.identify import examine, identify
 from packager.facts.json_text import MAX_SIZE, json_document, key_paths
+from packager.facts.runner_config import read_runner_config
 
 HTP = {
     "graphs": [{"graph_names": ["prefill", "decode"], "O": 3, "vtcm_mb": 8}],
@@ -78,6 +79,13 @@ def test_a_value_of_the_wrong_type_counts_as_not_said(saved, wrong):
     assert facts.weight_sharing is None
 
 
+@pytest.mark.parametrize(("written", "read"), [("3.0", 3), ("3.5", None), ("true", None), ("9" * 30, None)])
+def test_a_level_is_a_whole_number_however_it_is_written(saved, written, read):
+    (graph,) = read_htp_config(saved(f'{{"graphs": [{{"O": {written}}}]}}')).graphs
+
+    assert graph.optimization == read
+
+
 def test_the_outer_file_names_the_inner_one(saved):
     outer = {"backend_extensions": {"shared_library_path": "libX.so", "config_file_path": "htp.json"}}
 
@@ -107,12 +115,23 @@ def test_a_genie_configuration_names_its_files(saved):
         ("#!/bin/bash\nexport ADSP_LIBRARY_PATH=/x\n", "environment"),
         ("#!/bin/bash\necho $ADSP_LIBRARY_PATH\n", "other"),
         ("Set `ADSP_LIBRARY_PATH=/x` before you begin.\n", "other"),
+        ("# Run\n```powershell\n$env:ADSP_LIBRARY_PATH = 'x'\n```\n", "other"),
         ("import os\nos.environ['ADSP_LIBRARY_PATH'] = '/x'\n", "other"),
         (b"#!/bin/sh\n\0ADSP_LIBRARY_PATH=/x\n", "other"),
     ],
 )
 def test_a_file_is_known_by_what_it_says(saved, content, kind):
     assert identify(saved(content)) == kind
+
+
+def test_a_runner_conf_says_its_keys_libraries_and_contexts(saved):
+    text = "# x\n\nformat 1\npackage x 1\n  backend\tmy lib/a.so \nvariant context=m/a.bin soc=x\nvariant soc=y context=b\n"
+
+    facts = read_runner_config(saved(text))
+
+    assert facts.keys == ("format", "package", "backend", "variant", "variant")
+    assert facts.paths == ("my lib/a.so",)
+    assert facts.contexts == ("m/a.bin", "b")
 
 
 def test_a_broken_configuration_is_still_one_and_says_where_it_breaks(saved):
@@ -125,7 +144,9 @@ def test_a_broken_configuration_is_still_one_and_says_where_it_breaks(saved):
     ("content", "reason"),
     [
         ('{"graphs": [], "graphs": []}', 'the key "graphs" is there twice in one object'),
+        ('{"graphs": 0,' + "".join(f'"{n}": 0,' for n in range(50_000)) + '"graphs": 0}', "is there twice"),
         ('{"a": NaN}', "NaN is no JSON"),
+        ('{"a": ' * 70 + "1" + "}" * 70, "nested too deep"),
         ("[" * 100_000, "nested too deep"),
         (b'{"a": "\xff"}', "this byte is not UTF-8"),
         ('{"a": ' + "9" * 5000 + "}", "4300"),
@@ -193,6 +214,27 @@ def test_key_paths_are_bounded():
             "compose",
             [(4, "DSP_LIBRARY_PATH", "/a;/b", True), (5, "LD_LIBRARY_PATH", "/c", True)],
         ),
+        (
+            '#!/bin/sh\nexport ADSP_LIBRARY_PATH="$(cd "$(dirname "$0")"; pwd)/dsp;\\\n/dsp"\necho "DSP_LIBRARY_PATH=$X" # DSP_LIBRARY_PATH=/y\n',
+            "shell",
+            [(2, "ADSP_LIBRARY_PATH", '$(cd "$(dirname "$0")"; pwd)/dsp;/dsp', True)],
+        ),
+        (
+            '#!/bin/sh\nadb shell "export ADSP_LIBRARY_PATH=\\"/a;/b\\";cd /a; LD_LIBRARY_PATH=/c:\\$LD_LIBRARY_PATH ./x" && ok\n',
+            "shell",
+            [(2, "ADSP_LIBRARY_PATH", "/a;/b", True), (2, "LD_LIBRARY_PATH", "/c:$LD_LIBRARY_PATH", True)],
+        ),
+        (
+            '[Service]\nEnvironment=A=1 \\\n  "DSP_LIBRARY_PATH=/a;/b"\nExecStart=/usr/bin/env LD_LIBRARY_PATH=/c;/d x\n',
+            "systemd",
+            [(2, "DSP_LIBRARY_PATH", "/a;/b", True), (4, "LD_LIBRARY_PATH", "/c;/d", True)],
+        ),
+        (
+            'services:\n  a:\n    environment:\n      - "DSP_LIBRARY_PATH=/a;/b"  # own folder first\n',
+            "compose",
+            [(4, "DSP_LIBRARY_PATH", "/a;/b", True)],
+        ),
+        ("set ADSP_LIBRARY_PATH=C:\\x\\\nset B=1\n", "batch", [(1, "ADSP_LIBRARY_PATH", "C:\\x\\", True)]),
         ('@echo off\r\nset "ADSP_LIBRARY_PATH=%~dp0"\r\n', "batch", [(2, "ADSP_LIBRARY_PATH", "%~dp0", True)]),
         ("$env:ADSP_LIBRARY_PATH = 'C:\\x;C:\\y'\n", "batch", [(1, "ADSP_LIBRARY_PATH", "C:\\x;C:\\y", True)]),
     ],

@@ -4,6 +4,7 @@ import pytest
 
 from packager.errors import UnreadableFile
 from packager.facts.context_head import METADATA_OFFSET, looks_like_context, read_head
+from packager.facts.part import Part
 from tests.make.context import UFIXED8, UFIXED16, Graph, Tensor, context
 
 
@@ -59,6 +60,43 @@ def test_vtcm_is_in_mib_whichever_unit_the_file_uses(saved, vtcm):
     (graph,) = read_head(path).graphs
 
     assert (graph.vtcm_mb, graph.optimization, graph.hvx_threads, graph.spill_fill_bytes) == (8.0, 2, 6, 4096)
+
+
+@pytest.mark.parametrize("shared", [None, 0, 270336])
+def test_a_second_record_tells_the_size_of_shared_weights(saved, shared):
+    path = saved(context([Graph(shared=shared)]))
+
+    (graph,) = read_head(path).graphs
+
+    assert (graph.shared_weights_bytes, graph.optimization) == (shared, 3)
+
+
+def test_a_context_inside_another_file_is_read_where_it_lies(saved):
+    whole = context([Graph("inside")])
+    path = saved(b"before" + whole + b"after")
+
+    facts = read_head(path, Part(6, len(whole)))
+
+    assert [graph.name for graph in facts.graphs] == ["inside"]
+
+
+def test_damage_to_a_context_inside_another_file_is_told_with_its_place_in_that_file(saved):
+    whole = context()
+    path = saved(b"before" + whole + b"after")
+
+    with pytest.raises(UnreadableFile) as refusal:
+        read_head(path, Part(6, len(whole) - 1))
+
+    assert refusal.value.offset == 6 + len(whole) - 1
+
+
+def test_a_part_that_ends_after_the_file_is_refused_at_the_file_s_end(saved):
+    path = saved(context())
+
+    with pytest.raises(UnreadableFile) as refusal:
+        read_head(path, Part(6, len(context())))
+
+    assert refusal.value.offset == len(context())
 
 
 @pytest.mark.parametrize("version", [1, 2, 3])

@@ -129,6 +129,22 @@ def test_exports_that_make_a_qnn_library_are_listed_and_others_are_not(read):
     assert facts.qnn_entries == ("QnnSystemInterface_getProviders", "detector_composeGraphs")
 
 
+@pytest.mark.parametrize(
+    ("exports", "prefix"),
+    [
+        (("QnnModel_composeGraphs", "QnnModel_freeGraphsInfo", "helper"), "QnnModel"),
+        (("net_v2_freeGraphsInfo", "net_v2_composeGraphs"), "net_v2"),
+        (("a_composeGraphs", "b_freeGraphsInfo"), None),
+        (("QnnModel_composeGraphs",), None),
+        (("QnnInterface_getProviders",), None),
+    ],
+)
+def test_a_model_library_is_known_by_both_of_its_exports(read, exports, prefix):
+    image = shared_library(exports=exports)
+
+    assert read(image).model_prefix == prefix
+
+
 def test_a_symbol_that_is_only_imported_is_no_entry(read):
     image = elf(machine="AARCH64", imports=[("QnnInterface_getProviders", "libQnnHtp.so", "V1")])
 

@@ -132,3 +132,38 @@ def test_a_summary_tells_why_a_file_is_damaged_and_nothing_of_a_file_that_says_n
         summary(DamagedFacts(offset=7, reason="the file ends here")) == "damaged: reason the file ends here"
     )
     assert summary(OtherFacts()) == ""
+
+
+MANIFEST = """\
+<manifest xmlns:android="http://schemas.android.com/apk/res/android" package="a.b">
+  <application><uses-native-library android:name="libx.so" android:required="false"/></application>
+</manifest>
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        (
+            '{"devices": [{"soc_model": 57, "dsp_arch": "v75"}], "graphs": [{"graph_names": ["a", "b"], "O": 3}]}',
+            ["graph names a b, optimization 3", "device soc_model 57, arch 75"],
+        ),
+        (
+            "#!/bin/sh\nexport LD_LIBRARY_PATH=/a\nexport DSP_LIBRARY_PATH='/b;/c'\n",
+            ["assignment line 2, variable LD_LIBRARY_PATH, value /a, quoted True",
+             "assignment line 3, variable DSP_LIBRARY_PATH, value /b;/c, quoted True"],
+        ),
+        (
+            MANIFEST,
+            ["package a.b", "native_library name libx.so, required False"],
+        ),
+    ],
+)  # fmt: skip
+def test_a_person_sees_each_entry_of_a_configuration_in_a_line(tmp_path, capsys, text, lines):
+    path = tmp_path / "file"
+    path.write_text(text)
+
+    print_inspected(inspected(path))
+
+    shown = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    assert [line for line in lines if line not in shown] == []

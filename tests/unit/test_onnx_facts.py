@@ -84,6 +84,42 @@ def test_weights_that_old_exporters_list_among_the_inputs_are_not_inputs(saved):
     assert [tensor.name for tensor in read_onnx(path).inputs] == ["x"]
 
 
+def test_each_rank_and_type_has_one_tensor_as_an_example(saved):
+    inner = [value("windows", (1, 2, 3, 4, 5, "n")), value("scaled", (7,), TensorProto.DOUBLE)]
+    weights = [
+        numpy_helper.from_array(np.zeros((2, 3, 4), np.int8), "w"),
+        numpy_helper.from_array(np.zeros((3,), np.float64), "b"),
+        numpy_helper.from_array(np.array(1.0, np.float32), "one"),
+    ]
+    made = model([helper.make_node("Relu", ["x"], ["y"])], initializers=weights)
+    made.graph.value_info.extend(inner)
+
+    facts = read_onnx(saved(made))
+
+    assert facts.ranks == {0: "one", 1: "scaled", 2: "x", 3: "w", 6: "windows"}
+    assert facts.dtypes == {"float32": "x", "float64": "scaled", "int8": "w"}
+
+
+def test_a_value_without_a_shape_is_no_example_of_a_scalar(saved):
+    unknown = helper.make_tensor_value_info("unknown", TensorProto.FLOAT16, None)
+    made = model([helper.make_node("Relu", ["x"], ["y"])])
+    made.graph.value_info.append(unknown)
+
+    facts = read_onnx(saved(made))
+
+    assert (facts.ranks, facts.dtypes) == ({2: "x"}, {"float16": "unknown", "float32": "x"})
+
+
+def test_sizes_of_a_weight_that_are_not_packed_count_too(saved):
+    weight = b"\x08\x02\x08\x83\x01\x08\x04\x10\x03\x42\x01w"  # 2x131x4 of int8
+    made = model([helper.make_node("Relu", ["x"], ["y"])]).SerializeToString()
+    graph = b"\x2a" + bytes([len(weight)]) + weight
+
+    facts = read_onnx(saved(made + b"\x3a" + bytes([len(graph)]) + graph))
+
+    assert (facts.ranks[3], facts.dtypes["int8"]) == ("w", "w")
+
+
 def test_the_operator_set_is_that_of_the_standard_domain(saved):
     opsets = [
         helper.make_opsetid("com.microsoft", 1),

@@ -88,6 +88,46 @@ def test_a_dll_tells_which_libraries_it_loads_at_their_first_use_after_the_other
     assert facts.imports == ("KERNEL32.dll", "dxcore.dll", "QnnSystem.dll")
 
 
+MODEL = ("Net_composeGraphs", "Net_freeGraphsInfo")
+
+
+@pytest.mark.parametrize(
+    ("exports", "entries", "prefix"),
+    [
+        ((*MODEL, "helper"), MODEL, "Net"),
+        (MODEL[:1], MODEL[:1], None),
+        (("QnnInterface_getProviders",), ("QnnInterface_getProviders",), None),
+        (("helper",), (), None),
+    ],
+)
+def test_a_model_library_is_known_by_both_of_its_exports(read, exports, entries, prefix):
+    image = dll(imports=("KERNEL32.dll",), exports=exports)
+
+    facts = read(image)
+
+    assert (facts.qnn_entries, facts.model_prefix) == (entries, prefix)
+    assert facts.imports == ("KERNEL32.dll",)
+
+
+def test_a_forged_number_of_exports_is_refused_before_it_costs_time(read):
+    image = bytearray(dll(exports=MODEL))
+    table = image.index(b"library.dll\0") - 2 * 10 - 40
+    struct.pack_into("<I", image, table + 24, 1 << 31)
+
+    with pytest.raises(UnreadableFile) as caught:
+        read(image)
+
+    assert (caught.value.offset, "2147483648 exports" in caught.value.reason) == (table, True)
+
+
+def test_lief_finds_the_exports_that_the_tests_make():
+    import lief
+
+    made = lief.PE.parse(list(dll(exports=MODEL)))
+
+    assert sorted(entry.name for entry in made.get_export().entries) == sorted(MODEL)
+
+
 def test_a_dll_tells_where_its_linker_put_the_debug_information(read):
     image = dll(pdb="C:\\work\\detector\\build\\detector.pdb")
 

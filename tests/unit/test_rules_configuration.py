@@ -1,16 +1,18 @@
-"""HEX401 to HEX415: what configuration files name and ask for."""
+"""HEX401 to HEX416: what configuration files name and ask for."""
 
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
 
+from packager import catalog, resources
 from packager.facts.config_types import GenieFacts, HtpConfigFacts, RunnerConfigFacts
 from packager.facts.htp_config import read_htp_config
 from packager.facts.runner_config import read_runner_config
-from packager.facts.types import DamagedFacts, OtherFacts
+from packager.facts.types import DamagedFacts, DlcCache, DlcFacts, ElfFacts, OnnxFacts, OtherFacts
 from packager.layouts import places
 from packager.plan_model import RuntimePlan
 from packager.rules.core import Case, Finding
@@ -19,6 +21,19 @@ from tests.unit.rule_cases import findings, sound_case, staged, with_file, with_
 
 DAMAGED = DamagedFacts(offset=1, reason="cut")
 CONFIG = "share/htp/qcs9075.json"
+CONF = (
+    "format",
+    "package",
+    "backend",
+    "system",
+    "dsp",
+    "simulator",
+    "compute",
+    "power",
+    "variant",
+    "variant",
+)
+RUNNER_KEYS = catalog.table("runner_config")["key"]
 DEVICE = {"soc_model": 77, "dsp_arch": "v73", "pd_session": "unsigned"}
 
 
@@ -74,6 +89,25 @@ def test_HEX401_fires_once_for_a_whole_branch_under_a_misspelt_key(configured):
     case = configured({"device": [{"device_id": 0, "cores": []}], "graphs": []})
 
     assert [(f.rule, f.found) for f in told(case)] == [("HEX401", "device")]
+
+
+@pytest.mark.parametrize(
+    ("document", "found", "wanted"),
+    [
+        ({"devices": [{"perf_profile": "burst"}]}, "devices.perf_profile", "devices.cores.perf_profile"),
+        ({"memory": {"extended_udma": True}}, "memory.extended_udma", "context.extended_udma"),
+        ({"graphs": [{"vtcm_size_in_mb": 8}]}, "graphs.vtcm_size_in_mb", "graphs.vtcm_mb"),
+        ({"graphs": [{"optimization_type": 3}]}, "graphs.optimization_type", "graphs.O"),
+    ],
+)
+def test_HEX401_fires_for_a_key_in_another_place_or_under_another_name(configured, document, found, wanted):
+    (finding,) = told(configured(document))
+
+    assert (finding.rule, finding.found, finding.wanted) == ("HEX401", found, wanted)
+
+
+def test_HEX401_is_silent_below_a_key_whose_content_is_the_backends_own(configured):
+    assert rules(configured({"graphs": [{"finalize_config": {"P_HVX_THREADS": 4}}]})) == []
 
 
 def test_HEX401_is_silent_for_known_keys(configured):
@@ -151,11 +185,46 @@ def test_HEX404_is_silent_for_the_targets_device(configured, device):
     assert rules(configured({"devices": [device]})) == []
 
 
+@pytest.mark.parametrize(
+    "facts",
+    [
+        DamagedFacts(offset=1, reason="cut"),
+        OnnxFacts(ir_version=10, opset=21, producer="", inputs=(), outputs=(), operators={}, quantized=False),
+        ElfFacts(machine="AARCH64", bits=64, abi="glibc", flags=0, model_prefix="QnnModel"),
+        DlcFacts(lineage="qairt", records=()),
+    ],
+)
+def test_HEX403_is_silent_where_a_model_does_not_tell_its_graphs(configured, facts):
+    case = with_file(sound_case(), staged("share/models/other", "model", facts))
+
+    assert "HEX403" not in rules(configured({"graphs": [{"graph_names": ["other"]}]}, case))
+
+
+def test_HEX403_is_silent_for_a_graph_that_was_compiled_into_a_dlc(configured):
+    (context,) = (facts for _, facts in sound_case().contexts())
+    compiled = context.model_copy(update={"graphs": (context.graphs[0].model_copy(update={"name": "h"}),)})
+    cache = DlcCache(record="htp", size=1, context=compiled)
+    dlc = DlcFacts(lineage="qairt", records=(), caches=(cache,))
+    case = with_file(sound_case(), staged("share/models/h.dlc", "dlc", dlc))
+
+    assert "HEX403" not in rules(configured({"graphs": [{"graph_names": ["g", "h"]}]}, case))
+
+
 def test_HEX405_fires_for_a_file_that_is_not_in_the_package(configured):
     (finding,) = told(configured({"backend_extensions": {"config_file_path": "htp/qcs9075.jsn"}}))
 
     assert (finding.rule, finding.file) == ("HEX405", CONFIG)
-    assert "htp/qcs9075.jsn, which is not in the package" in finding.found
+    assert finding.found == "names htp/qcs9075.jsn, not in the package"
+
+
+def test_HEX405_fires_once_for_all_that_a_file_names_and_says_where_one_of_that_name_is():
+    genie = GenieFacts(paths=("models/qcs9075.bin", "a.bin", "b.bin"))
+    case = with_file(sound_case(), staged("genie/genie_config.json", "genie-config", genie))
+
+    (finding,) = told(case)
+
+    assert finding.found == "names models/qcs9075.bin and 2 more files, not in the package"
+    assert finding.wanted == "share/models/qcs9075.bin?"
 
 
 def test_HEX405_fires_for_a_named_model_that_is_none():
@@ -168,13 +237,30 @@ def test_HEX405_fires_for_a_named_model_that_is_none():
     assert (finding.rule, finding.file) == ("HEX405", "share/models/lm.bin")
 
 
-def test_HEX405_is_silent_for_paths_from_the_files_folder_or_the_packages_top_and_for_links():
+def test_HEX405_is_silent_for_paths_from_the_files_folder_or_one_above_it():
     genie = GenieFacts(
-        paths=("models/qcs9075.bin", "share/models/qcs9075.bin", "../dsp", "models\\qcs9075.bin")
+        paths=(
+            "../models/qcs9075.bin",
+            "models/qcs9075.bin",
+            "share/models/qcs9075.bin",
+            "../../dsp",
+            "models\\qcs9075.bin",
+        )
     )
-    case = with_file(sound_case(), staged("share/genie_config.json", "genie-config", genie))
+    case = with_file(sound_case(), staged("share/llm/genie_config.json", "genie-config", genie))
 
     assert told(case) == []
+
+
+def test_HEX405_is_silent_for_another_case_of_letters_on_windows_alone():
+    genie = GenieFacts(paths=("Models\\SC8380XP.bin",), model_paths=("Models\\SC8380XP.bin",))
+    told_by_system = {}
+    for kind in ("windows", "linux"):
+        case = with_file(sound_case(kind), staged("genie_config.json", "genie-config", genie))
+        case = with_file(case, staged("models/sc8380xp.bin", "context", DAMAGED))
+        told_by_system[kind] = rules(case)
+
+    assert told_by_system == {"windows": [], "linux": ["HEX405"]}
 
 
 @pytest.mark.parametrize(
@@ -190,7 +276,7 @@ def test_HEX405_is_silent_for_paths_that_only_the_device_can_resolve(path):
 
 
 def test_HEX405_is_silent_for_a_damaged_model_that_HEX101_reports():
-    facts = RunnerConfigFacts(paths=(), contexts=("models/m.bin",))
+    facts = RunnerConfigFacts(keys=CONF, paths=(), contexts=("models/m.bin",))
     case = with_file(sound_case(), staged("share/runner.conf", "runner-config", facts))
     case = with_file(case, staged("share/models/m.bin", "document", DAMAGED))
 
@@ -219,18 +305,68 @@ def test_HEX412_is_silent_for_an_unsigned_one(configured):
     assert rules(configured({"devices": [DEVICE]})) == []
 
 
-def test_HEX414_fires_for_a_graph_that_no_context_has():
-    facts = RunnerConfigFacts(paths=(), graph="h")
+CONF = (
+    "format",
+    "package",
+    "backend",
+    "system",
+    "dsp",
+    "simulator",
+    "compute",
+    "power",
+    "variant",
+    "variant",
+)
 
-    (finding,) = told(with_file(sound_case(), staged("share/runner.conf", "runner-config", facts)))
 
-    assert (finding.rule, finding.wanted) == ("HEX414", "one of g")
+def with_runner_conf(*keys: str) -> Case:
+    facts = RunnerConfigFacts(keys=keys, paths=())
+    return with_file(sound_case(), staged("share/runner.conf", "runner-config", facts))
 
 
-def test_HEX414_is_silent_for_a_graph_of_the_context_and_for_none():
-    for graph in ("g", None):
-        facts = RunnerConfigFacts(paths=(), graph=graph)
-        assert told(with_file(sound_case(), staged("share/runner.conf", "runner-config", facts))) == []
+@pytest.mark.parametrize(
+    ("keys", "found", "wanted"),
+    [
+        ((*CONF, "graph"), "graph", "one of format, package"),
+        ((*CONF, "rpc_latency"), "rpc_latency", "rpc_latency_us"),
+        ((*CONF, "power"), "2 lines power", "one"),
+        (tuple(key for key in CONF if key != "system"), "no system", "a line system"),
+    ],
+)
+def test_HEX414_fires_for_a_runner_conf_that_hexrun_refuses(keys, found, wanted):
+    (finding,) = told(with_runner_conf(*keys))
+
+    assert (finding.rule, finding.found) == ("HEX414", found)
+    assert finding.wanted.startswith(wanted)
+
+
+def test_HEX414_is_silent_for_lines_that_hexrun_takes():
+    assert told(with_runner_conf(*CONF)) == []
+
+
+def test_the_table_of_runner_keys_is_the_one_that_hexrun_is_built_with():
+    source = resources.text("templates", "runner", "config.c")
+    rows = re.findall(r'^    \{"(\w+)", read_\w+, (true|false), (true|false)\}', source, re.MULTILINE)
+
+    table = [(row["name"], row.get("required", False), row.get("repeats", False)) for row in RUNNER_KEYS]
+
+    assert table == [(name, required == "true", repeats == "true") for name, required, repeats in rows]
+
+
+def test_HEX416_fires_for_one_file_that_is_meant_for_the_tools_and_the_backend(configured):
+    outer = {"backend_extensions": {"shared_library_path": "x.so"}, "context_configs": {}}
+
+    (finding,) = told(configured(outer | {"graphs": [{"O": 3}], "devices": [DEVICE]}))
+
+    assert (finding.rule, finding.found) == (
+        "HEX416",
+        "graphs, devices beside backend_extensions, context_configs",
+    )
+
+
+@pytest.mark.parametrize("document", [{"backend_extensions": {}, "graph_configs": []}, {"devices": [DEVICE]}])
+def test_HEX416_is_silent_for_either_alone(configured, document):
+    assert rules(configured(document)) == []
 
 
 @pytest.mark.parametrize(("kind", "place"), [("linux", "share/runner.conf"), ("windows", "runner.conf")])

@@ -40,7 +40,31 @@ def test_HEX407_fires_for_a_colon_between_folders_and_says_how_it_is_written(scr
 
 
 @pytest.mark.parametrize(
-    "value", ["$HERE/dsp;/vendor/dsp", "$HERE/dsp", "C:\\app\\dsp", "C:/app;D:/dsp", "${MINE:-/opt/dsp}"]
+    ("value", "written"),
+    [
+        ("$HERE/dsp,/vendor/dsp", "$HERE/dsp;/vendor/dsp"),
+        ("$HERE/dsp:/vendor/dsp;/dsp", "$HERE/dsp;/vendor/dsp;/dsp"),
+        ("C:/app/dsp:D:/dsp", "C:/app/dsp;D:/dsp"),
+        ("$HERE/dsp:$ADSP_LIBRARY_PATH", "$HERE/dsp;$ADSP_LIBRARY_PATH"),
+    ],
+)
+def test_HEX407_fires_wherever_two_folders_are_joined_otherwise(scripted, value, written):
+    found = told(scripted(BOTH.format(value)))
+
+    assert [finding.rule for finding in found] == ["HEX407"] * 2
+    assert found[0].fix == f"write {written}, in quotes"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "$HERE/dsp;/vendor/dsp",
+        "$HERE/dsp",
+        "C:\\app\\dsp",
+        "C:/app;D:/dsp",
+        "${MINE:-/opt/dsp}",
+        "/opt/a,b;/c",
+    ],
 )
 def test_HEX407_is_silent_for_semicolons_drives_and_defaults(scripted, value):
     assert "HEX407" not in rules(scripted(BOTH.format(value)))
@@ -66,6 +90,24 @@ def test_HEX408_is_silent_for_quotes_and_for_a_command_that_ends_on_purpose(scri
     assert rules(scripted(text)) == []
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "adb shell \"ADSP_LIBRARY_PATH=/x/dsp;/dsp DSP_LIBRARY_PATH='/x/dsp;/dsp' ./run\"\n",
+        "[Service]\nEnvironment=DSP_LIBRARY_PATH=/x/dsp\nExecStart=/bin/sh -c 'ADSP_LIBRARY_PATH=/x/dsp;/dsp /x/run'\n",
+    ],
+)
+def test_HEX408_fires_for_a_shell_that_is_started_elsewhere(scripted, text):
+    assert rules(scripted(text)) == ["HEX408"]
+
+
+@pytest.mark.parametrize(
+    "command", ["export ADSP_LIBRARY_PATH", "./run", "/opt/run --verbose", "cd /x", "$HERE/run --verbose"]
+)
+def test_HEX408_is_silent_for_a_command_that_follows_without_a_blank(scripted, command):
+    assert rules(scripted(f"DSP_LIBRARY_PATH=/x/dsp; ADSP_LIBRARY_PATH=/x/dsp;{command}\n")) == []
+
+
 def test_HEX408_is_silent_in_a_unit_file_which_does_not_cut(scripted):
     unit = (
         "[Service]\nEnvironment=ADSP_LIBRARY_PATH=/x/dsp;/usr/lib/dsp DSP_LIBRARY_PATH=/x/dsp;/usr/lib/dsp\n"
@@ -74,15 +116,36 @@ def test_HEX408_is_silent_in_a_unit_file_which_does_not_cut(scripted):
     assert rules(scripted(unit)) == []
 
 
-def test_HEX409_fires_where_only_the_variable_that_loses_is_set(scripted):
-    (finding,) = told(scripted('export ADSP_LIBRARY_PATH="$HERE/dsp"\n'))
+@pytest.mark.parametrize(
+    ("system", "set_alone", "missing"),
+    [
+        ("linux", "ADSP_LIBRARY_PATH", "DSP_LIBRARY_PATH"),
+        ("android", "ADSP_LIBRARY_PATH", "DSP_LIBRARY_PATH"),
+        ("android", "DSP_LIBRARY_PATH", "ADSP_LIBRARY_PATH"),
+        ("windows", "DSP_LIBRARY_PATH", "ADSP_LIBRARY_PATH"),
+        ("qnx", "CDSP0_LIBRARY_PATH", "CDSP1_LIBRARY_PATH"),
+    ],
+)
+def test_HEX409_fires_where_a_variable_is_set_alone(scripted, system, set_alone, missing):
+    case = with_plan(Case(plan=sound_case().plan), system=system)
 
-    assert (finding.rule, finding.found) == ("HEX409", "sets ADSP_LIBRARY_PATH and not DSP_LIBRARY_PATH")
+    (finding,) = told(scripted(f'export {set_alone}="$HERE/dsp"\n', case))
+
+    assert (finding.rule, finding.found) == ("HEX409", f"sets {set_alone} and not {missing}")
 
 
-@pytest.mark.parametrize("text", [SOUND, 'DSP_LIBRARY_PATH="$HERE/dsp" ./run\n'])
-def test_HEX409_is_silent_for_both_and_for_the_one_that_wins(scripted, text):
-    assert rules(scripted(text)) == []
+@pytest.mark.parametrize(
+    ("system", "text"),
+    [
+        ("linux", SOUND),
+        ("android", SOUND),
+        ("linux", 'DSP_LIBRARY_PATH="$HERE/dsp" ./run\n'),
+        ("windows", "export ADSP_LIBRARY_PATH=dsp\n"),
+        ("qnx", "export ADSP_LIBRARY_PATH=dsp\n"),
+    ],
+)
+def test_HEX409_is_silent_for_both_and_for_one_that_suffices(scripted, system, text):
+    assert rules(scripted(text, with_plan(Case(plan=sound_case().plan), system=system))) == []
 
 
 def test_HEX410_fires_where_the_boards_folder_is_first_for_the_dsp(scripted):
@@ -90,6 +153,21 @@ def test_HEX410_fires_where_the_boards_folder_is_first_for_the_dsp(scripted):
 
     assert [finding.rule for finding in found] == ["HEX410"] * 2
     assert found[0].found == "ADSP_LIBRARY_PATH begins with /vendor/lib/rfsa/adsp"
+
+
+@pytest.mark.parametrize("before", ["$DSP_LIBRARY_PATH", "${DSP_LIBRARY_PATH:+$DSP_LIBRARY_PATH;}"])
+def test_HEX410_fires_where_what_the_variable_held_comes_first(scripted, before):
+    assert rules(scripted(f'export DSP_LIBRARY_PATH="{before};$HERE/dsp"\n')) == ["HEX410"]
+
+
+def test_HEX410_is_silent_where_one_variable_is_set_to_the_other_or_grows_behind(scripted):
+    text = f"{SOUND}export DSP_LIBRARY_PATH=$ADSP_LIBRARY_PATH\n"
+
+    assert rules(scripted(f'{text}export DSP_LIBRARY_PATH="$HERE/dsp;$DSP_LIBRARY_PATH"\n')) == []
+
+
+def test_HEX410_is_silent_in_a_package_that_has_nothing_for_the_dsp(scripted):
+    assert rules(scripted(BOTH.format("/usr/lib/rfsa/adsp"), Case(plan=sound_case().plan))) == []
 
 
 def test_HEX410_fires_for_the_vendors_folder_on_the_hosts_path(scripted):
@@ -125,6 +203,14 @@ def test_HEX411_fires_for_a_folder_that_has_its_skels_one_deeper(scripted):
 @pytest.mark.parametrize("folder", ["$ROOT/hexagon-v73/unsigned", "/opt/other", "$ROOT"])
 def test_HEX411_is_silent_for_the_folder_of_the_skel_and_for_those_that_nobody_knows(scripted, folder):
     assert rules(scripted(BOTH.format(folder), deep(sound_case()))) == []
+
+
+def test_HEX411_is_silent_for_a_folder_above_one_that_is_named_after_a_domain(scripted):
+    files = tuple(e for e in sound_case().files if e.file.role != "skel")
+    skel = staged("dsp/cdsp/libQnnHtpV73Skel.so", "skel", skel_facts(73), arch=73)
+    case = sound_case().model_copy(update={"files": (*files, skel)})
+
+    assert rules(scripted(BOTH.format("$HERE/dsp"), case)) == []
 
 
 def test_a_path_with_colons_and_without_quotes_is_one_fault(scripted):
