@@ -1,4 +1,4 @@
-"""`test`, `lint`, `mutate`, `bench`: for people who work on hexpack itself."""
+"""`test`, `lint`, `fuzz`, `mutate`, `bench`: for people who work on hexpack itself."""
 
 from __future__ import annotations
 
@@ -39,10 +39,16 @@ def bench(_: Context, manifest: str = "examples/text-direction/app.toml") -> Non
     _python("tests.bench", manifest)
 
 
+@command(help={"seconds": "for each reader (default: 20)", "only": "a single reader"})
+def fuzz(_: Context, seconds: int = 20, only: str = "") -> None:
+    """Feed every reader with damaged files, guided by what its code does with them."""
+    _python("tests.fuzz", "--seconds", str(seconds), *(("--only", only) if only else ()))
+
+
 @command()
 def mutate(_: Context) -> None:
     """Spoil real packages in small ways; each fault has to be found by the rule that is meant for it."""
     _python("tests.mutation")
 
 
-TASKS = (test, lint, mutate, bench)
+TASKS = (test, lint, fuzz, mutate, bench)

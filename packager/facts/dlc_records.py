@@ -21,7 +21,8 @@ from packager.facts.part import Part
 from packager.facts.reading import must_end_within, piece
 
 HEAD_SIZE = 8  # of a record's own head
-TOPOLOGY, PARAMETERS, METADATA, HISTORY, CACHE = "topology", "parameters", "metadata", "history", "cache"
+TOPOLOGY, PARAMETERS, WEIGHTS = "topology", "parameters", "weights"
+METADATA, HISTORY, CACHE = "metadata", "history", "cache"
 
 _MOST_RECORDS = 4096  # a container has half a dozen, and one more for each SoC it was prepared for
 _LOCAL_HEADER = struct.Struct("<4s22xHH")  # magic, length of the name, length of the extra field
@@ -29,6 +30,7 @@ _LOCAL_MAGIC = b"PK\x03\x04"
 _ENCRYPTED = 1
 _HEAD = struct.Struct("<2sHH2x")  # magic, major, minor
 _HEAD_MAGIC = b"\xd5\x0a"
+_HEADLESS = (METADATA, HISTORY, WEIGHTS)  # whose first bytes may be anything
 _IDENTIFIER = slice(4, 8)  # of a FlatBuffer
 _LETTERS = re.compile(rb"[A-Z][A-Z0-9]{3}")
 
@@ -72,47 +74,15 @@ class Container:
             raise UnreadableFile(path, 0, f"not a whole zip: {error}") from error
         if len(members) > _MOST_RECORDS:
             raise UnreadableFile(path, 0, f"{len(members)} records, at most {_MOST_RECORDS} make sense")
-        self.records = tuple(map(self._record, members))
+        self.records = tuple(_record(path, stream, size, member) for member in members)
 
     def beginning(self, record: Record, size: int) -> bytes:
         """The first `size` bytes of a record, or all of it if it is shorter. `size` must be bounded."""
-        wanted = min(size, record.size)
-        if not record.deflated:
-            return piece(self._path, self._stream, record.offset, wanted, f"record {record.name}")
-        # Deflate adds a few bytes to each block that it cannot shorten.
-        packed = min(record.packed, wanted + wanted // 8 + 1024)
-        data = piece(self._path, self._stream, record.offset, packed, f"record {record.name}")
-        try:
-            plain = zlib.decompressobj(-zlib.MAX_WBITS).decompress(data, wanted) if wanted else b""
-        except zlib.error as error:
-            raise UnreadableFile(self._path, record.offset, f"record {record.name}: {error}") from error
-        if len(plain) < wanted:
-            raise UnreadableFile(self._path, record.offset, f"record {record.name} ends too early")
-        return plain
+        return _beginning(self._path, self._stream, record, size)
 
     def head(self, record: Record) -> Head | None:
         """The head of a record, None where it begins with something else."""
-        return _head(self.beginning(record, 2 * HEAD_SIZE))
-
-    def _record(self, member: zipfile.ZipInfo) -> Record:
-        # orig_filename: zipfile cuts the other one at a NUL
-        name, at = member.orig_filename, member.header_offset
-        deflated = member.compress_type == zipfile.ZIP_DEFLATED
-        if member.flag_bits & _ENCRYPTED:
-            raise UnreadableFile(self._path, max(at, 0), f"record {name} is encrypted")
-        if not deflated and (
-            member.compress_type != zipfile.ZIP_STORED or member.compress_size != member.file_size
-        ):
-            raise UnreadableFile(self._path, max(at, 0), f"record {name} is packed in an unknown way")
-        if at < 0:
-            raise UnreadableFile(self._path, 0, f"record {name} would begin before the file")
-        header = piece(self._path, self._stream, at, _LOCAL_HEADER.size, f"header of record {name}")
-        magic, name_length, extra_length = _LOCAL_HEADER.unpack(header)
-        if magic != _LOCAL_MAGIC:
-            raise UnreadableFile(self._path, at, f"no header of record {name} where the directory says")
-        offset = at + _LOCAL_HEADER.size + name_length + extra_length
-        must_end_within(self._path, self._size, offset + member.compress_size, f"record {name}")
-        return Record(name, member.file_size, offset, member.compress_size, deflated)
+        return None if record.role in _HEADLESS else _head(self.beginning(record, 2 * HEAD_SIZE))
 
 
 def is_dlc(stream: BinaryIO, head: bytes, size: int) -> bool:
@@ -124,23 +94,62 @@ def is_dlc(stream: BinaryIO, head: bytes, size: int) -> bool:
     if not head.startswith(_LOCAL_MAGIC):
         return False
     try:
-        container = Container(Path(), stream, size)
-    except UnreadableFile:
-        length = _LOCAL_HEADER.unpack(head[: _LOCAL_HEADER.size].ljust(_LOCAL_HEADER.size, b"\0"))[1]
-        start = _LOCAL_HEADER.size
-        return _role(head[start : start + length].decode("ascii", "replace")) is not None
-    return any(record.role == METADATA or _is_model(container, record) for record in container.records)
+        members = zip_directory(stream)
+    except ZIP_ERRORS:
+        _, length, _ = _LOCAL_HEADER.unpack(head[: _LOCAL_HEADER.size].ljust(_LOCAL_HEADER.size, b"\0"))
+        return _role(head[_LOCAL_HEADER.size :][:length].decode("ascii", "replace")) is not None
+    roles = {member: _role(member.orig_filename) for member in members}
+    models = [member for member, role in roles.items() if role in (TOPOLOGY, PARAMETERS)]
+    return METADATA in roles.values() or any(_is_model(stream, size, member) for member in models)
 
 
-def _is_model(container: Container, record: Record) -> bool:
+def _is_model(stream: BinaryIO, size: int, member: zipfile.ZipInfo) -> bool:
+    nowhere = Path()  # nobody sees the refusal
     try:
-        return record.role in (TOPOLOGY, PARAMETERS) and container.head(record) is not None
+        record = _record(nowhere, stream, size, member)
+        return _head(_beginning(nowhere, stream, record, 2 * HEAD_SIZE)) is not None
     except UnreadableFile:
         return False
 
 
+def _record(path: Path, stream: BinaryIO, size: int, member: zipfile.ZipInfo) -> Record:
+    # orig_filename: zipfile cuts the other one at a NUL
+    name, at = member.orig_filename, member.header_offset
+    deflated = member.compress_type == zipfile.ZIP_DEFLATED
+    stored = member.compress_type == zipfile.ZIP_STORED and member.compress_size == member.file_size
+    if at < 0:
+        raise UnreadableFile(path, 0, f"record {name} would begin before the file")
+    if member.flag_bits & _ENCRYPTED:
+        raise UnreadableFile(path, at, f"record {name} is encrypted")
+    if not stored and not deflated:
+        raise UnreadableFile(path, at, f"record {name} is neither stored nor deflated")
+    header = piece(path, stream, at, _LOCAL_HEADER.size, f"header of record {name}")
+    magic, name_length, extra_length = _LOCAL_HEADER.unpack(header)
+    if magic != _LOCAL_MAGIC:
+        raise UnreadableFile(path, at, f"no header of record {name} where the directory says")
+    offset = at + _LOCAL_HEADER.size + name_length + extra_length
+    must_end_within(path, size, offset + member.compress_size, f"record {name}")
+    return Record(name, member.file_size, offset, member.compress_size, deflated)
+
+
+def _beginning(path: Path, stream: BinaryIO, record: Record, size: int) -> bytes:
+    wanted = min(size, record.size)
+    if not record.deflated:
+        return piece(path, stream, record.offset, wanted, f"record {record.name}")
+    # Deflate adds a few bytes to each block that it cannot shorten.
+    packed = min(record.packed, wanted + wanted // 8 + 1024)
+    data = piece(path, stream, record.offset, packed, f"record {record.name}")
+    try:
+        plain = zlib.decompressobj(-zlib.MAX_WBITS).decompress(data, wanted) if wanted else b""
+    except zlib.error as error:
+        raise UnreadableFile(path, record.offset, f"record {record.name}: {error}") from error
+    if len(plain) < wanted:
+        raise UnreadableFile(path, record.offset, f"record {record.name} ends too early")
+    return plain
+
+
 def _head(begins: bytes) -> Head | None:
-    """The head of SNPE 2 and of QAIRT, or the bare FlatBuffer of the first SNPE."""
+    """The head of most releases, or the bare FlatBuffer of some of the first SNPE."""
     if begins.startswith(_HEAD_MAGIC) and len(begins) >= HEAD_SIZE:
         _, major, minor = _HEAD.unpack_from(begins)
         letters = begins[HEAD_SIZE:][_IDENTIFIER]

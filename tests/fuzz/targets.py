@@ -1,0 +1,67 @@
+"""What is fuzzed: every reader that is ours, found through the table that `identify` reads from, with seeds."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from packager.errors import HexpackError
+from packager.facts import context_binary, identify
+from tests.fuzz.seeds import SEEDS
+
+# Read by the vendor's library in a process of its own. Ours is the reader of the head, which is also what reads
+# contexts inside other files here.
+_NOT_OURS = {"context-binary"}
+
+TRIAL = "HEXPACK_FUZZ_TRIAL"  # makes every reader fail for files that begin with a b
+
+
+class Target(NamedTuple):
+    """A reader, the errors that it may raise, and files to begin with."""
+
+    name: str
+    read: Callable[[Path], object]
+    seeds: tuple[bytes, ...]
+
+
+def targets() -> dict[str, Target]:
+    """All targets by name. Raises KeyError for a reader without seeds, so that a new one is not forgotten."""
+    context_binary._installed_library = lambda: None
+    found = [
+        Target(kind, _reader(module, name), SEEDS[kind])
+        for kind, (module, name) in identify._READERS.items()
+        if kind not in _NOT_OURS
+    ]
+    found += [
+        Target("context-head", _reader("packager.facts.context_head", "read_head"), SEEDS["context-head"]),
+        Target(
+            "identify", identify.examine, tuple(seed for kind in sorted(SEEDS) for seed in SEEDS[kind][:1])
+        ),
+        Target("tree", _tree, SEEDS["archive"]),
+        Target("manifest", _reader("packager.manifest", "load"), SEEDS["manifest"]),
+        Target("yaml", _reader("packager.facts.yaml_text", "yaml_document"), SEEDS["ai-hub-metadata"]),
+    ]
+    return {target.name: target for target in found}
+
+
+def try_one(target: Target, path: Path) -> None:
+    """Read a file. Any exception but one of ours is a finding."""
+    if os.environ.get(TRIAL) and path.read_bytes()[:1] == b"b":
+        raise ZeroDivisionError("a fault on trial: fuzzing that cannot find it finds nothing")
+    try:
+        target.read(path)
+    except HexpackError:
+        return
+
+
+def _reader(module: str, name: str) -> Callable[[Path], object]:
+    read: Callable[[Path], object] = getattr(importlib.import_module(module), name)
+    return read
+
+
+def _tree(path: Path) -> object:
+    tree = importlib.import_module("packager.facts.tree")
+    return list(tree.examine_tree(path, "x", digests=True))
