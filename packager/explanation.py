@@ -7,7 +7,9 @@ import textwrap
 
 from packager.decoder import explain_code
 from packager.rules.core import Severity, all_rules
-from packager.rules.table import texts
+from packager.rules.table import seen_at, texts
+
+_MOST_PLACES = 6
 
 
 def explain_subject(subject: str) -> str | None:
@@ -27,8 +29,17 @@ def _rule_page(rule_id: str) -> str | None:
     lines = [f"{rule_id}  {text.title}  ({severity})", "", _wrapped(text.explanation)]
     if text.on_device:
         lines += ["", _wrapped(f"On the device: {text.on_device}")]
-    lines += ["", f"Source: {text.source}", "", _wrapped(_allow_hint(rule_id))]
+    lines += ["", *_source(text.source), "", _wrapped(_allow_hint(rule_id))]
     return "\n".join(lines)
+
+
+def _source(source: str) -> list[str]:
+    lines = [_wrapped(f"Source: {source}")]
+    if places := seen_at(source):
+        more = len(places) - _MOST_PLACES
+        words = ", ".join(places[:_MOST_PLACES]) + (f" and {more} more" if more > 0 else "")
+        lines.append(_wrapped(f"Seen at: {words}"))
+    return lines
 
 
 def _allow_hint(rule_id: str) -> str:
@@ -47,7 +58,7 @@ def _code_page(code: str) -> str | None:
     if known.rules:
         lines += ["", "Caught before the device by:"]
         lines += [f"  {rule_id}  {texts()[rule_id].title}" for rule_id in known.rules]
-    lines += ["", f"Source: {known.source}"]
+    lines += ["", *_source(known.source)]
     return "\n".join(lines)
 
 

@@ -1,9 +1,10 @@
-"""`docs/rules.md`: a page for every rule, made from the table that `explain` prints from too."""
+"""`docs/rules.md` and `docs/faults.md`, made from the tables that `explain` prints from too."""
 
 from __future__ import annotations
 
+from packager.catalog import table
 from packager.rules.core import UNUSED_ALLOW, Severity, all_rules
-from packager.rules.table import RuleText, texts
+from packager.rules.table import RuleText, seen_at, texts
 
 _GROUPS = {
     "1": "Libraries and architecture",
@@ -61,4 +62,33 @@ def _kind(rule_id: str) -> str:
 
 def _list(text: RuleText) -> list[str]:
     symptom = [f"* on the device: {text.on_device}"] if text.on_device else []
-    return [*symptom, f"* source: {text.source}"]
+    seen = [f"* seen at: {', '.join(places)}"] if (places := seen_at(text.source)) else []
+    return [*symptom, f"* source: {text.source}", *seen]
+
+
+_FAULTS_HEAD = """\
+# Faults from the field
+
+Generated from `targets/faults.toml` and `targets/rules/` by `packager.rules.page.faults()`; a test keeps it
+current.
+
+What people met on devices, and what stands against it: the rules that find it in any package, and how hexpack
+works so that its own packages cannot have it. Those under A were met most.
+
+| | fault | rules | in hexpack's own packages |
+|---|---|---|---|
+"""
+
+
+def faults() -> str:
+    """The table of faults with the rules that answer each, as a Markdown document."""
+    rows = (
+        (row["id"], row["words"], ", ".join(answers(row["id"])), row.get("by_way_of_making", ""))
+        for row in table("faults")["fault"]
+    )
+    return _FAULTS_HEAD + "".join(f"| {' | '.join(cells)} |\n" for cells in rows)
+
+
+def answers(fault: str) -> list[str]:
+    """The rules that answer a fault of `targets/faults.toml`."""
+    return [rule_id for rule_id, text in sorted(texts().items()) if fault in text.catalogue]

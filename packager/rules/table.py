@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from fnmatch import fnmatchcase
 from typing import Literal
 
@@ -93,6 +94,28 @@ def number(rule: str, key: str) -> int:
 def word(rule: str, key: str) -> str:
     """A word of a rule's row. Raises KeyError when the row does not have it."""
     return str(texts()[rule].given[key])
+
+
+_REPORTS = re.compile(r"P(\d)-(\d\d)(?:\s+to\s+P\1-(\d\d))?")
+
+
+@functools.cache
+def field_reports() -> dict[str, tuple[str, ...]]:
+    """Where each field report was seen: public threads and documents by the report's id."""
+    return {row["id"]: tuple(row["seen"]) for row in table("field_reports")["report"]}
+
+
+def seen_at(source: str) -> tuple[str, ...]:
+    """The threads behind the field reports that a source names (`P1-02`, `P1-06 to P1-11`), each once.
+
+    Raises KeyError for a report that the table does not have.
+    """
+    named = [
+        f"P{group}-{number:02}"
+        for group, first, last in _REPORTS.findall(source)
+        for number in range(int(first), int(last or first) + 1)
+    ]
+    return tuple(dict.fromkeys(place for report in named for place in field_reports()[report]))
 
 
 @functools.cache

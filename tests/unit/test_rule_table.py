@@ -10,8 +10,8 @@ import pytest
 
 from packager import catalog, resources
 from packager.rules.core import UNUSED_ALLOW, Case, Stage, all_rules, judge
-from packager.rules.page import markdown, page
-from packager.rules.table import host_libraries, number, signers, texts, word
+from packager.rules.page import answers, faults, markdown, page
+from packager.rules.table import field_reports, host_libraries, number, seen_at, signers, texts, word
 from tests.make.bundle import target_plan
 
 HERE = Path(__file__).parent
@@ -91,6 +91,25 @@ def test_docs_rules_md_is_current():
     assert written == markdown(), "write packager.rules.page.markdown() to docs/rules.md"
 
 
+def test_docs_faults_md_is_current():
+    written = (ROOT / "docs" / "faults.md").read_text(encoding="utf-8")
+
+    assert written == faults(), "write packager.rules.page.faults() to docs/faults.md"
+
+
+@pytest.mark.parametrize("row", catalog.table("faults")["fault"], ids=lambda row: row["id"])
+def test_every_fault_from_the_field_has_a_rule(row):
+    assert answers(row["id"])
+    assert row["source"]
+
+
+def test_rules_answer_faults_that_the_table_has():
+    known = {row["id"] for row in catalog.table("faults")["fault"]}
+    named = {fault for text in texts().values() for fault in text.catalogue}
+
+    assert named == known
+
+
 def test_a_rules_own_numbers_are_in_its_row():
     assert number("HEX308", "oldest_arch") == 68
     assert word("HEX303", "soc_model_since") == "2.48.0"
@@ -123,3 +142,18 @@ def test_error_codes_point_to_rules_that_exist():
 
     assert pointed
     assert pointed <= set(RULES)
+
+
+def test_every_field_report_that_a_table_names_has_a_place_where_it_was_seen():
+    tables = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "targets").rglob("*.toml"))
+
+    assert set(re.findall(r"P[1-8]-\d{2}", tables)) == set(field_reports())
+    assert all(places for places in field_reports().values())
+
+
+def test_reports_are_found_one_by_one_and_in_ranges():
+    assert seen_at("field report P1-02") == ("qualcomm/fastrpc#379",)
+    assert seen_at("P4-01 to P4-03, measured") == tuple(
+        place for report in ("P4-01", "P4-02", "P4-03") for place in field_reports()[report]
+    )
+    assert seen_at("measured") == ()
