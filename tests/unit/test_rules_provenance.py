@@ -62,7 +62,9 @@ def test_HEX606_fires_for_a_variant_whose_folder_is_missing():
 
 
 def test_HEX606_is_silent_for_files_and_folders_that_are_there():
-    case = described(sound_case(), files=(AiHubModelFile(name="qcs9075.bin"),), supplements=("../../licenses",))
+    case = described(
+        sound_case(), files=(AiHubModelFile(name="qcs9075.bin"),), supplements=("../../licenses",)
+    )
     facts = ModelPackageFacts(components=("models",))
 
     assert rules(with_file(case, staged("share/manifest.json", "model-package", facts))) == []
