@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from packager.errors import HexpackError
-from packager.facts import context_binary, identify
+from packager.facts import identify
 from tests.fuzz.seeds import SEEDS
 
 # Read by the vendor's library in a process of its own. Ours is the reader of the head, which is also what reads
@@ -29,7 +29,6 @@ class Target(NamedTuple):
 
 def targets() -> dict[str, Target]:
     """All targets by name. Raises KeyError for a reader without seeds, so that a new one is not forgotten."""
-    context_binary._installed_library = lambda: None
     found = [
         Target(kind, _reader(module, name), SEEDS[kind])
         for kind, (module, name) in identify._READERS.items()

@@ -57,14 +57,15 @@ def beginning_with(magic: bytes, folder: Path) -> list[Path]:
 def inspect(path: Path) -> tuple[dict[str, dict[str, object]], float, int]:
     """The files of `inspect --json`, the seconds it took, and the largest memory of all its processes in MB."""
     code = (
-        "import resource, sys\n"
+        "import re, resource, sys\n"
         "from packager.commands.program import main\n"
         "try:\n"
         "    main()\n"
         "finally:\n"
-        "    users = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)\n"
-        "    peak = sum(resource.getrusage(user).ru_maxrss for user in users) // 1024\n"
-        "    print(peak, file=sys.stderr)\n"
+        # ru_maxrss of this process begins with that of the one that started it.
+        "    own = re.search(r'VmHWM:\\s+(\\d+)', open('/proc/self/status').read())\n"
+        "    children = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss\n"
+        "    print((int(own[1]) + children) // 1024, file=sys.stderr)\n"
     )
     started = time.monotonic()
     run = subprocess.run(
