@@ -17,7 +17,7 @@ from typing import BinaryIO, Literal, NamedTuple
 from packager import catalog
 from packager.errors import UnreadableFile
 from packager.facts.config_types import Assignment, EnvironmentFacts
-from packager.facts.reading import opened
+from packager.facts.reading import content_within, decoded
 
 Dialect = Literal["shell", "systemd", "environment", "compose", "batch"]
 
@@ -61,14 +61,7 @@ def is_environment(stream: BinaryIO, head: bytes, size: int) -> bool:
 
 def read_environment(path: Path) -> EnvironmentFacts:
     """The assignments of such a file. Raises UnreadableFile, InputUnavailable."""
-    with opened(path) as (stream, size):
-        if size > _MAX_SIZE:
-            raise UnreadableFile(path, _MAX_SIZE, f"{size} bytes are no script of a package")
-        content = stream.read()
-    try:
-        text = content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise UnreadableFile(path, error.start, "this byte is not UTF-8") from None
+    text = decoded(path, content_within(path, _MAX_SIZE, "script of a package"))
     dialect = _dialect(text)
     if dialect is None:
         raise UnreadableFile(path, 0, "neither a script nor a unit nor an environment file")

@@ -13,7 +13,7 @@ from typing import BinaryIO, NamedTuple, NoReturn
 
 from packager import catalog
 from packager.errors import UnreadableFile
-from packager.facts.reading import opened
+from packager.facts.reading import content_within, decoded
 
 MAX_SIZE = 4 << 20  # configuration is kilobytes; the metadata of the largest models some hundred
 _MAX_KEYS = 4096  # key paths of one document
@@ -35,16 +35,12 @@ def json_document(path: Path) -> object:
     Raises UnreadableFile when it is larger than 4 MiB, no JSON, nested too deep, or has a key twice in one
     object (readers disagree which of them counts), InputUnavailable when it cannot be opened.
     """
-    with opened(path) as (stream, size):
-        if size > MAX_SIZE:
-            raise UnreadableFile(path, MAX_SIZE, f"a JSON file of {size} bytes is no configuration")
-        text = _decoded(path, stream.read())
-    return _parsed(path, text)
+    return json_value(path, content_within(path, MAX_SIZE, "configuration"))
 
 
 def json_value(path: Path, content: bytes) -> object:
     """The value of a JSON text inside a file; raises as `json_document` does, offsets from its start."""
-    return _parsed(path, _decoded(path, content))
+    return _parsed(path, decoded(path, content))
 
 
 def json_kind(stream: BinaryIO, head: bytes, size: int) -> str | None:
@@ -54,7 +50,7 @@ def json_kind(stream: BinaryIO, head: bytes, size: int) -> str | None:
     stream.seek(0)
     content = stream.read(MAX_SIZE)
     try:
-        keys = set(key_paths(_parsed(Path(), _decoded(Path(), content))))
+        keys = set(key_paths(_parsed(Path(), decoded(Path(), content))))
     except UnreadableFile:
         named = {key: f'"{key.rpartition(".")[2]}"'.encode() for mark in _marks() for key in mark.keys}
         keys = {key for key, quoted in named.items() if quoted in content}
@@ -125,13 +121,6 @@ def integer(value: object) -> int | None:
 def _marks() -> tuple[_Mark, ...]:
     rows = catalog.table("config_files")["json"]
     return tuple(_Mark(row["kind"], tuple(row["keys"])) for row in rows)
-
-
-def _decoded(path: Path, content: bytes) -> str:
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise UnreadableFile(path, error.start, "this byte is not UTF-8") from None
 
 
 def _parsed(path: Path, text: str) -> object:

@@ -51,6 +51,22 @@ def must_end_within(path: Path, file_size: int, end: int, what: str) -> None:
         )
 
 
+def content_within(path: Path, limit: int, what: str) -> bytes:
+    """All bytes of a small file. Raises UnreadableFile when it is larger than `limit`, as no `what` is."""
+    with opened(path) as (stream, size):
+        if size > limit:
+            raise UnreadableFile(path, limit, f"{size} bytes are no {what}")
+        return stream.read(limit)
+
+
+def decoded(path: Path, content: bytes) -> str:
+    """UTF-8 as text, without a mark of byte order. Raises UnreadableFile at the first byte that is none."""
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UnreadableFile(path, error.start, "this byte is not UTF-8") from None
+
+
 def terminated(data: bytes, start: int = 0) -> str:
     """The text from `start` to the next NUL, the end of the data or MAX_TEXT bytes; not UTF-8 is escaped."""
     end = data.find(b"\0", start, start + MAX_TEXT)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from packager.errors import UnreadableFile
 from packager.facts.config_types import RunnerConfigFacts
-from packager.facts.reading import opened
+from packager.facts.reading import content_within, decoded
 
 FIRST_KEY = b"format "
 _MAX_SIZE = 1 << 20
@@ -22,14 +21,7 @@ def is_runner_config(head: bytes) -> bool:
 
 def read_runner_config(path: Path) -> RunnerConfigFacts:
     """Its keys and the files it names. Raises UnreadableFile, InputUnavailable."""
-    with opened(path) as (stream, size):
-        if size > _MAX_SIZE:
-            raise UnreadableFile(path, _MAX_SIZE, f"a runner.conf of {size} bytes is none")
-        content = stream.read()
-    try:
-        lines = content.decode("utf-8").split("\n")
-    except UnicodeDecodeError as error:
-        raise UnreadableFile(path, error.start, "this byte is not UTF-8") from None
+    lines = decoded(path, content_within(path, _MAX_SIZE, "runner.conf")).split("\n")
     plain = (line.strip() for line in lines)
     words = (line.split(maxsplit=1) for line in plain if line and not line.startswith("#"))
     said = [(key, "".join(value)) for key, *value in words]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, BinaryIO, NoReturn
 
 from packager.errors import UnreadableFile
 from packager.facts.json_text import key_paths, kind_of
-from packager.facts.reading import opened
+from packager.facts.reading import content_within, decoded
 
 if TYPE_CHECKING:
     import yaml
@@ -25,11 +25,7 @@ def yaml_document(path: Path) -> object:
     Raises UnreadableFile when it is larger than 256 KiB, no YAML, nested too deep, or uses aliases,
     InputUnavailable when it cannot be opened.
     """
-    with opened(path) as (stream, size):
-        if size > _MAX_SIZE:
-            raise UnreadableFile(path, _MAX_SIZE, f"a YAML file of {size} bytes is no configuration")
-        content = stream.read()
-    return _parsed(path, content)
+    return _parsed(path, content_within(path, _MAX_SIZE, "configuration"))
 
 
 def yaml_kind(stream: BinaryIO, head: bytes, size: int) -> str | None:
@@ -49,10 +45,7 @@ def _parsed(path: Path, content: bytes) -> object:
     def refuse(offset: int, reason: str) -> NoReturn:
         raise UnreadableFile(path, offset, reason)
 
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        refuse(error.start, "this byte is not UTF-8")
+    text = decoded(path, content)
     try:
         depth = 0
         for number, event in enumerate(yaml.parse(text, Loader=yaml.SafeLoader)):

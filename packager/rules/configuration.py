@@ -20,7 +20,7 @@ from packager.facts.types import ContextFacts, DamagedFacts, DlcFacts, ElfFacts,
 from packager.model import Frozen
 from packager.rules.capabilities import options
 from packager.rules.core import Case, Examined, Said, Severity, rule
-from packager.rules.reading import folder_of, vendor_roles
+from packager.rules.reading import folder_of, parents, vendor_roles
 from packager.rules.table import number, word
 from packager.versions import numbers
 
@@ -239,11 +239,11 @@ def files_that_are_there(case: Case) -> Iterable[Said]:
     folded = str.lower if case.plan.system == word("HEX405", "ignores_case") else str
     there = {folded(examined.file.path): examined for examined in case.files}
     known = {".", *there, *(folded(link.path) for link in case.links)}
-    known |= {parent for path in known for parent in _parents(path)}
+    known |= {parent for path in known for parent in parents(path)}
     for file, paths, models in _named(case):
         missing = []
         for path in paths:
-            bases = (folder_of(file), *_parents(folder_of(file)), "")
+            bases = (folder_of(file), *parents(folder_of(file)), "")
             places = [folded(posixpath.normpath(posixpath.join(base, path))) for base in bases]
             place = next((place for place in places if place in known), None)
             if place is None:
@@ -265,12 +265,6 @@ def files_that_are_there(case: Case) -> Iterable[Said]:
                 wanted=f"{there[near[0]].file.path}?" if near else "files that are there",
                 fix="correct the path, which begins at the configuration's own folder, or add the file",
             )
-
-
-def _parents(path: str) -> Iterator[str]:
-    while "/" in path:
-        path = path.rpartition("/")[0]
-        yield path
 
 
 def _named(case: Case) -> Iterator[tuple[BundleFile, list[str], list[str]]]:

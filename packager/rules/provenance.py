@@ -13,7 +13,7 @@ from packager.bundle import BundleFile
 from packager.facts.config_types import AiHubFacts, ModelPackageFacts
 from packager.facts.types import ContextFacts
 from packager.rules.core import Case, Said, Severity, rule
-from packager.rules.reading import folder_of, newer, same_release
+from packager.rules.reading import folder_of, newer, parents, same_release
 from packager.rules.table import word
 
 
@@ -39,7 +39,7 @@ def files_that_metadata_names(case: Case) -> Iterable[Said]:
     """A part of a model that its own metadata lists is needed to run it."""
     there = {examined.file.path for examined in case.files}
     folders = {folder_of(examined.file) for examined in case.files}
-    folders |= {parent for folder in folders for parent in _parents(folder)}
+    folders |= {parent for folder in folders for parent in parents(folder)}
     for file, name, is_folder in _listed(case):
         path = posixpath.normpath(posixpath.join(folder_of(file), name))
         if path not in there and not (is_folder and path in folders):
@@ -59,12 +59,6 @@ def _listed(case: Case) -> Iterator[tuple[BundleFile, str, bool]]:
     for file, package in case.of_kind(ModelPackageFacts):
         yield from ((file, name, True) for name in package.components)
         yield from ((file, variant.folder, True) for variant in package.variants)
-
-
-def _parents(folder: str) -> Iterator[str]:
-    while "/" in folder:
-        folder = folder.rpartition("/")[0]
-        yield folder
 
 
 class _Compatibility(NamedTuple):

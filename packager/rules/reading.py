@@ -68,6 +68,13 @@ def folder_of(file: BundleFile) -> str:
     return file.path.rpartition("/")[0]
 
 
+def parents(path: str) -> Iterator[str]:
+    """The folders above a path, the nearest first, without the top."""
+    while "/" in path:
+        path = path.rpartition("/")[0]
+        yield path
+
+
 def on_npu(plan: TargetPlan) -> bool:
     """Whether the target means to use the NPU at all."""
     return "npu" in plan.compute

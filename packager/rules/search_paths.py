@@ -16,7 +16,7 @@ from packager.bundle import BundleFile
 from packager.facts.config_types import Assignment, EnvironmentFacts
 from packager.model import Frozen
 from packager.rules.core import Case, Said, Severity, rule
-from packager.rules.reading import dsp_roles, folder_of
+from packager.rules.reading import dsp_roles, folder_of, parents
 
 # What stands between two folders and is no semicolon. Not one: the colon in front of a default, as in
 # ${X:-/dsp}, and that of a Windows drive.
@@ -187,11 +187,11 @@ def _last(path: str) -> str:
 def folders_with_skels(case: Case) -> Iterable[Said]:
     """FastRPC looks into the folders that it is given, and below them only into those of a domain."""
     with_skels = _with_skels(case)
-    parents = {parent for folder in with_skels for parent in _parents(folder)} - with_skels
+    above = {parent for folder in with_skels for parent in parents(folder)} - with_skels
     found_by_name = {_last(folder) for folder in with_skels}
     for file, assignment, entries in _sound(case, "dsp"):
         for entry in entries:
-            hollow = next((folder for folder in sorted(parents) if _last(folder) == _last(entry)), None)
+            hollow = next((folder for folder in sorted(above) if _last(folder) == _last(entry)), None)
             if hollow and _last(entry) not in found_by_name:
                 inside = min(folder for folder in with_skels if folder.startswith(f"{hollow}/"))
                 yield Said(
@@ -200,9 +200,3 @@ def folders_with_skels(case: Case) -> Iterable[Said]:
                     wanted=f"{entry}{inside.removeprefix(hollow)}",
                     fix="name the folder in which the skel lies itself",
                 )
-
-
-def _parents(folder: str) -> Iterator[str]:
-    while "/" in folder:
-        folder = folder.rpartition("/")[0]
-        yield folder

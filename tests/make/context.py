@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 
 import flatbuffers
 
+from tests.make.flatbuffer import numbers, vector
+
 FLOAT32, UFIXED16, UFIXED8 = 0x232, 0x416, 0x408
 DEFINED, UNDEFINED = 1, 0x7FFFFFFF
 HTP = 6
@@ -71,8 +73,8 @@ def _metadata(graphs: Sequence[Graph], said: Information) -> bytes:
     builder = flatbuffers.Builder(1024)
     made = {graph: _graph(builder, graph) for graph in dict.fromkeys(graphs)}
     references = {
-        8: _vector(builder, []),
-        10: _vector(builder, [made[graph] for graph in graphs]),
+        8: vector(builder, []),
+        10: vector(builder, [made[graph] for graph in graphs]),
         15: builder.CreateByteVector(struct.pack("<II", 1, said.arch)),
     }
     for slot, text in ((1, said.build), (4, said.soc_version)):
@@ -106,17 +108,10 @@ def _entry(builder: flatbuffers.Builder, version: int, value: int) -> int:
     return builder.EndObject()
 
 
-def _vector(builder: flatbuffers.Builder, tables: Sequence[int]) -> int:
-    builder.StartVector(4, len(tables), 4)
-    for table in reversed(tables):
-        builder.PrependUOffsetTRelative(table)
-    return builder.EndVector()
-
-
 def _graph(builder: flatbuffers.Builder, graph: Graph) -> int:
     name = builder.CreateString(graph.name)
-    inputs = _vector(builder, [_tensor(builder, tensor) for tensor in graph.inputs])
-    outputs = _vector(builder, [_tensor(builder, tensor) for tensor in graph.outputs])
+    inputs = vector(builder, [_tensor(builder, tensor) for tensor in graph.inputs])
+    outputs = vector(builder, [_tensor(builder, tensor) for tensor in graph.outputs])
     record_bytes = struct.pack(
         "<I4xQIIB7xQ", 1, graph.spill_fill, graph.vtcm, graph.optimization, 0, graph.threads
     )
@@ -142,16 +137,13 @@ def _graph(builder: flatbuffers.Builder, graph: Graph) -> int:
 
 def _tensor(builder: flatbuffers.Builder, tensor: Tensor) -> int:
     name = builder.CreateString(tensor.name)
-    builder.StartVector(4, len(tensor.shape), 4)
-    for size in reversed(tensor.shape):
-        builder.PrependUint32(size)
-    shape = builder.EndVector()
+    shape = numbers(builder, tensor.shape)
     scale, offset = tensor.quantized or (0.0, 0)
     builder.StartObject(2)
     builder.PrependFloat32Slot(0, scale, 0.0)
     builder.PrependInt32Slot(1, offset, 0)
     pair = builder.EndObject()
-    dynamic = _vector(builder, [])
+    dynamic = vector(builder, [])
     builder.StartObject(16)
     builder.PrependUint32Slot(3, tensor.dtype, 0)
     builder.PrependUint32Slot(4, DEFINED if tensor.quantized else UNDEFINED, 0)

@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 import flatbuffers
 
+from tests.make.flatbuffer import numbers, vector
+
 FLOAT32, UFIXED8 = 0x232, 0x408
 INPUT, OUTPUT, INSIDE, STATIC = 0, 1, 3, 4
 BUILD = "2.51.0.260929181845"
@@ -43,7 +45,7 @@ def head(major: int, minor: int = 0) -> bytes:
 def topology(graphs: Sequence[Graph] = (Graph(),)) -> bytes:
     """A topology of version 4 without its head; of each graph the tensors alone."""
     builder = flatbuffers.Builder(1024)
-    return _finished(builder, {0: _vector(builder, [_graph(builder, graph) for graph in graphs])}, b"NETD")
+    return _finished(builder, {0: vector(builder, [_graph(builder, graph) for graph in graphs])}, b"NETD")
 
 
 def parameters() -> bytes:
@@ -152,25 +154,15 @@ def _table(
     return builder.EndObject()
 
 
-def _vector(builder: flatbuffers.Builder, tables: Sequence[int]) -> int:
-    builder.StartVector(4, len(tables), 4)
-    for table in reversed(tables):
-        builder.PrependUOffsetTRelative(table)
-    return builder.EndVector()
-
-
 def _graph(builder: flatbuffers.Builder, graph: Graph) -> int:
     name = builder.CreateString(graph.name)
-    tensors = _vector(builder, [_tensor(builder, tensor) for tensor in graph.tensors])
-    return _table(builder, {0: name, 1: _vector(builder, []), 2: tensors})
+    tensors = vector(builder, [_tensor(builder, tensor) for tensor in graph.tensors])
+    return _table(builder, {0: name, 1: vector(builder, []), 2: tensors})
 
 
 def _tensor(builder: flatbuffers.Builder, tensor: Tensor) -> int:
     name = builder.CreateString(tensor.name)
-    builder.StartVector(4, len(tensor.shape), 4)
-    for size in reversed(tensor.shape):
-        builder.PrependUint32(size)
-    shape = builder.EndVector()
+    shape = numbers(builder, tensor.shape)
     encoding = _encoding(builder, tensor.quantized)
     return _table(
         builder, {1: name, 3: shape, 5: encoding}, {0: 1, 2: tensor.kind, 6: tensor.dtype, 7: tensor.dtype}

@@ -176,7 +176,7 @@ def test_a_file_beyond_the_limit_is_not_read(tmp_path):
     assert identify(path) == "other"
     with pytest.raises(UnreadableFile) as caught:
         json_document(path)
-    assert "is no configuration" in caught.value.reason
+    assert "are no configuration" in caught.value.reason
 
 
 def test_key_paths_are_bounded():

@@ -206,4 +206,4 @@ def test_a_yaml_file_beyond_the_limit_is_not_read(saved):
     assert identify(path) == "other"
     with pytest.raises(UnreadableFile) as caught:
         yaml_document(path)
-    assert "is no configuration" in caught.value.reason
+    assert "are no configuration" in caught.value.reason
