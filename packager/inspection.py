@@ -254,7 +254,7 @@ def _tensor(tensor: Any) -> str:
 
 
 def _plain(name: str, value: Any) -> str:
-    if name == "flags" or (name == "max_page_alignment" and value):
+    if name == "flags" or (name == "page_alignment" and value):
         return f"0x{value:x}"
     if name == "build_paths":
         return "\n".join(value)

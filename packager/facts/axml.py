@@ -20,6 +20,9 @@ from packager.facts.reading import MAX_TEXT
 
 MAGIC = b"\x03\x00\x08\x00"  # a chunk of kind XML with a head of eight bytes
 
+# Elements refer to strings by number, so that a small file could repeat a long one without end.
+_MOST_TEXT = 4 << 20
+
 Value = str | int | bool | None
 
 _STRINGS, _BEGIN, _END, _RESOURCES = 0x0001, 0x0102, 0x0103, 0x0180
@@ -64,6 +67,7 @@ class _Document:
         self._path, self._data = path, data
         self._pool: _Chunk | None = None
         self._resources: _Chunk | None = None
+        self._decoded = 0
 
     def elements(self, wanted: Mapping[int | str, str], deepest: int) -> Iterator[Element]:
         depth = 0
@@ -140,8 +144,12 @@ class _Document:
             size *= 2
         if at + size > pool.end:
             raise self._damage(at, f"a string of {size} bytes ends after the strings")
+        size = min(size, MAX_TEXT)
+        self._decoded += size
+        if self._decoded > _MOST_TEXT:
+            raise self._damage(at, f"its elements say more than {_MOST_TEXT} bytes")
         encoding = "utf-8" if flags & _UTF8 else "utf-16-le"
-        return self._data[at : at + min(size, MAX_TEXT)].decode(encoding, "replace")
+        return self._data[at : at + size].decode(encoding, "replace")
 
     def _length(self, pool: _Chunk, at: int, width: int) -> tuple[int, int]:
         """A length of one or two units of `width` bytes, the highest bit telling which, and where it ends."""

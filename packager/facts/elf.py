@@ -78,7 +78,9 @@ def read_elf(path: Path) -> ElfFacts:
         glibc_needed=_newest("GLIBC", versions),
         glibcxx_needed=_newest("GLIBCXX", versions),
         cxxabi_needed=_newest("CXXABI", versions),
-        max_page_alignment=max((s.alignment for s in image.segments if s.kind == PT_LOAD), default=0),
+        page_alignment=min(
+            (s.alignment for s in image.segments if s.kind == PT_LOAD and s.alignment > 1), default=0
+        ),
         build_id=_build_id(notes),
         android_api=android_api,
         ndk=ndk,

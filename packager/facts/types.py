@@ -31,6 +31,8 @@ class ElfFacts(Frozen):
     (`v2.51.0.260929181845`), `qairt_release` the first three numbers, known for more files, `qairt_stamp` the
     last number where a file says no more than that. `build_id` is the linker's id of this link in hex, `ndk`
     reads `r27c (12479018)`, `build_paths` are the first few absolute paths of the machine that built it.
+    `page_alignment` is the smallest alignment that a LOAD segment asks for: a loader compares it with its
+    pages.
     `model_prefix` is `QnnModel` in a model library: what stands before `_composeGraphs` in the names of its
     exports.
     """
@@ -54,7 +56,7 @@ class ElfFacts(Frozen):
     glibc_needed: str | None = None
     glibcxx_needed: str | None = None
     cxxabi_needed: str | None = None
-    max_page_alignment: int = 0
+    page_alignment: int = 0
     build_id: str | None = None
     android_api: int | None = None
     ndk: str | None = None

@@ -1,14 +1,14 @@
 """What Android asks of a package: real files, page sizes, and words in the app's manifest.
 
-Libraries are judged where Android or Gradle takes them from, `lib/<abi>/` and `jni/<abi>/`; a package for
-`adb` has no such folders and no manifest.
+Libraries are judged where Android or Gradle takes them from, `lib/<abi>/`, `jni/<abi>/` and `jniLibs/<abi>/`;
+a package for `adb` has no such folders and no manifest.
 """
 
 from __future__ import annotations
 
 import functools
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import Literal, NamedTuple
 
@@ -22,7 +22,8 @@ from packager.rules.reading import HEXAGON, elves, folder_of, misfit, of_the_boa
 from packager.rules.table import number, word
 
 _SYSTEM = "android"
-_FOLDERS = ("lib", "jni")  # of an APK, of an AAR
+_FOLDERS = ("lib", "jni", "jniLibs")  # of an APK, of an AAR, of a module that Gradle builds
+_ASSETS = "assets"  # for the app alone, whatever the folders in it are called
 
 
 class AndroidAbi(Frozen):
@@ -51,6 +52,14 @@ class Dispatch(Frozen):
     source: str
 
 
+class Opened(Frozen):
+    """Libraries that open one of the device's by its name, so that it is not among what they link to."""
+
+    names: tuple[str, ...]
+    library: str
+    source: str
+
+
 class App(NamedTuple):
     """A manifest of an app or library, and what is packed with it, in its splits too."""
 
@@ -75,14 +84,19 @@ def _dispatches() -> tuple[Dispatch, ...]:
     return tuple(Dispatch.model_validate(row) for row in catalog.table("android")["dispatch"])
 
 
+@functools.cache
+def _opened() -> tuple[Opened, ...]:
+    return tuple(Opened.model_validate(row) for row in catalog.table("android")["opened"])
+
+
 def _named(name: str, patterns: Iterable[str]) -> bool:
     return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
 def _abi_of(file: BundleFile) -> AndroidAbi | None:
     """The ABI in whose folder a file lies, where it is one that Android or Gradle reads."""
-    kind, _, folder = folder_of(file).rpartition("/")
-    return _abis().get(folder) if kind.rpartition("/")[2] in _FOLDERS else None
+    *above, kind, folder = ["", *folder_of(file).split("/")]
+    return _abis().get(folder) if kind in _FOLDERS and _ASSETS not in above else None
 
 
 def _placed(case: Case) -> Iterator[tuple[BundleFile, ElfFacts, AndroidAbi]]:
@@ -118,10 +132,10 @@ def large_pages(case: Case) -> Iterable[Said]:
     """A 64-bit library for the CPU has to load where memory pages have 16 KiB, whoever made it."""
     wanted = number("HEX211", "page_size")
     for file, facts, abi in _placed(case):
-        if abi.bits == 64 and facts.machine == abi.machine and 0 < facts.max_page_alignment < wanted:
+        if abi.bits == 64 and facts.machine == abi.machine and 0 < facts.page_alignment < wanted:
             yield Said(
                 file=file.path,
-                found=f"LOAD segments aligned to 0x{facts.max_page_alignment:x}",
+                found=f"LOAD segments aligned to 0x{facts.page_alignment:x}",
                 wanted=f"0x{wanted:x}",
                 fix=f"link {file.name} again with -Wl,-z,max-page-size={wanted}",
             )
@@ -132,10 +146,10 @@ def skels_outside_the_abi_folder(case: Case) -> Iterable[Said]:
     """The store measures every ELF file there, and what is for the DSP has pages of 4 KiB."""
     wanted = number("HEX211", "page_size")
     for file, facts, abi in _placed(case):
-        if facts.machine == HEXAGON and 0 < facts.max_page_alignment < wanted:
+        if facts.machine == HEXAGON and 0 < facts.page_alignment < wanted:
             yield Said(
                 file=file.path,
-                found=f"a Hexagon library with LOAD segments aligned to 0x{facts.max_page_alignment:x}",
+                found=f"a Hexagon library with LOAD segments aligned to 0x{facts.page_alignment:x}",
                 wanted=f"0x{wanted:x}, or another place than {abi.folder}/",
                 fix=_as_asset(file),
             )
@@ -170,40 +184,76 @@ def _must_be_file(examined: Examined) -> bool:
 @rule("HEX214", severity=Severity.ERROR)
 def app_declares_libraries_of_the_device(case: Case) -> Iterable[Said]:
     """From Android 12 on, an app sees a vendor's library only when its manifest names it."""
-    since = number("HEX214", "target_sdk")
     for app in _apps(case):
-        target = app.manifest.target_sdk or app.manifest.min_sdk or 1  # as the platform does
-        if app.manifest.compiled and target >= since:
-            yield from _undeclared(case, app, f"as the app targets API {target}")
+        if app.manifest.compiled:
+            yield from _undeclared(app, _linked(case, app))
 
 
 @rule("HEX218", severity=Severity.WARNING)
 def library_declares_libraries_of_the_device(case: Case) -> Iterable[Said]:
     """What the manifest of an AAR declares, every app gets; what it does not, each has to add."""
-    since = number("HEX214", "target_sdk")
     for app in _apps(case):
-        target = app.manifest.target_sdk
-        if not app.manifest.compiled and (target is None or target >= since):
-            yield from _undeclared(case, app, f"for apps that target API {since} or later")
+        if not app.manifest.compiled:
+            yield from _undeclared(app, _linked(case, app))
 
 
-def _undeclared(case: Case, app: App, why: str) -> Iterator[Said]:
-    declared = {use.name for use in app.manifest.native_libraries}
-    there = {examined.file.name for examined in app.packed}
-    mine = {examined.file.path for examined in app.packed}
-    askers: dict[str, str] = {}
-    for file, facts in elves(case):
-        if file.path in mine and facts.machine != HEXAGON:
-            for name in facts.needed:
-                if of_the_board(name, _SYSTEM) and name not in declared | there:
-                    askers.setdefault(name, file.name)
-    for name, asker in askers.items():
-        yield Said(
-            file=app.file.path,
-            found=f"no <uses-native-library> for {name}, to which {asker} links",
-            wanted=f"one, {why}",
-            fix=f'add <uses-native-library android:name="{name}" android:required="false"/> to <application>',
+@rule("HEX223", severity=Severity.WARNING)
+def libraries_that_are_opened_are_declared(case: Case) -> Iterable[Said]:
+    """A library that is opened by its name needs the same line, and no list of links tells of it."""
+    for app in _apps(case):
+        names = [file.name for file, _ in _for_the_cpu(app)]
+        yield from _undeclared(
+            app,
+            {
+                row.library: f"which {name} opens"
+                for row in _opened()
+                for name in names
+                if _named(name, row.names)
+            },
         )
+
+
+def _for_the_cpu(app: App) -> Iterator[tuple[BundleFile, ElfFacts]]:
+    for examined in app.packed:
+        if isinstance(examined.facts, ElfFacts) and examined.facts.machine != HEXAGON:
+            yield examined.file, examined.facts
+
+
+def _linked(case: Case, app: App) -> dict[str, str]:
+    """The libraries of the device that packed ones link to, each with a clause that names one of these."""
+    judged = {file.path for file, _ in elves(case)}
+    found: dict[str, str] = {}
+    for file, facts in _for_the_cpu(app):
+        for name in facts.needed:
+            if file.path in judged and of_the_board(name, _SYSTEM):
+                found.setdefault(name, f"to which {file.name} links")
+    return found
+
+
+def _undeclared(app: App, asked: Mapping[str, str]) -> Iterator[Said]:
+    """What to say of the libraries that are asked for, where the manifest has to name them and does not."""
+    why = _must_declare(app.manifest)
+    known = {use.name for use in app.manifest.native_libraries} | {e.file.name for e in app.packed}
+    for name, by in asked.items():
+        if why and name not in known:
+            line = f'<uses-native-library android:name="{name}" android:required="false"/>'
+            yield Said(
+                file=app.file.path,
+                found=f"no <uses-native-library> for {name}, {by}",
+                wanted=f"one, {why}",
+                fix=f"add {line} to <application>",
+            )
+
+
+def _must_declare(manifest: AndroidManifestFacts) -> str | None:
+    """Why the device's libraries have to be named; None where they are seen without."""
+    since = number("HEX214", "target_sdk")
+    if manifest.compiled:
+        target = manifest.target_sdk or manifest.min_sdk or 1  # as the platform does
+        return f"as the app targets API {target}" if target >= since else None
+    if manifest.target_sdk is None or manifest.target_sdk >= since:
+        return f"for apps that target API {since} or later"
+    return None
 
 
 @rule("HEX219", severity=Severity.WARNING)

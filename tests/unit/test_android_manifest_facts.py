@@ -242,6 +242,16 @@ def test_a_string_that_runs_out_of_the_pool_is_refused(written):
     assert caught.value.reason == "a string of 65534 bytes ends after the strings"
 
 
+def test_a_long_string_that_a_small_file_repeats_is_refused(facts):
+    once, often = (compiled(manifest((("l" * 2000, False),) * count)) for count in (1, 2000))
+
+    assert len(often) < 300_000
+    assert len(facts(once).native_libraries) == 1
+    with pytest.raises(UnreadableFile) as caught:
+        facts(often)
+    assert caught.value.reason == "its elements say more than 4194304 bytes"
+
+
 def test_deep_nesting_and_many_attributes_take_no_long_time(facts):
     deep = b"<manifest package='x'>" + b"<a>" * 100_000 + b"</a>" * 100_000 + b"</manifest>"
     root = manifest()

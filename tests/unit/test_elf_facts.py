@@ -34,7 +34,19 @@ def test_a_skel_tells_its_architecture_and_release(read, arch):
     assert (facts.qairt_build, facts.qairt_release) == ("v2.48.0.260626120635", "2.48.0")
     assert facts.soname == f"libQnnHtpV{arch}Skel.so"
     assert facts.needed == ("libc++.so.1",)
-    assert facts.max_page_alignment == 0x1000
+    assert facts.page_alignment == 0x1000
+
+
+def test_the_smallest_alignment_counts_and_a_segment_that_asks_for_none_does_not(read):
+    image = bytearray(elf(machine="AARCH64", alignment=0x4000))
+    loads = [at for at in range(64, 64 + 56 * image[56], 56) if image[at : at + 4] == b"\1\0\0\0"]
+    found = []
+
+    for smallest in (0x1000, 1, 0):
+        struct.pack_into("<Q", image, loads[-1] + 48, smallest)
+        found.append(read(bytes(image)).page_alignment)
+
+    assert found == [0x1000, 0x4000, 0x4000]
 
 
 def test_the_bits_of_a_tiny_core_are_not_part_of_the_architecture(read):
@@ -64,7 +76,7 @@ def test_a_host_library_tells_what_it_links_to_and_which_symbol_versions_it_need
     assert (facts.machine, facts.bits, facts.abi) == ("AARCH64", 64, "glibc")
     assert facts.needed == ("libcdsprpc.so", "libc.so.6", "libstdc++.so.6")
     assert (facts.glibc_needed, facts.glibcxx_needed) == ("2.34", "3.4.29")
-    assert (facts.soname, facts.max_page_alignment) == ("libQnnHtpV73Stub.so", 0x10000)
+    assert (facts.soname, facts.page_alignment) == ("libQnnHtpV73Stub.so", 0x10000)
     assert (facts.hexagon_arch, facts.skel_release) == (None, None)
 
 

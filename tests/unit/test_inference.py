@@ -292,7 +292,7 @@ def test_a_library_that_does_not_tell_its_c_library_goes_with_the_others():
 
 def test_an_android_manifest_makes_libraries_that_do_not_tell_it_android():
     manifest = item("AndroidManifest.xml", AndroidManifestFacts(package="org.example", compiled=True))
-    app = host("lib/arm64-v8a/libapp.so", None, abi="unknown", max_page_alignment=0x1000)
+    app = host("lib/arm64-v8a/libapp.so", None, abi="unknown", page_alignment=0x1000)
 
     (case,) = infer("app.apk", [manifest, app])
 

@@ -49,7 +49,7 @@ def host(name, *, needed=("libc.so", "libm.so", "libdl.so", "liblog.so"), build=
             "needed": needed,
             "qairt_build": build,
             "qairt_release": build and "2.51.0",
-            "max_page_alignment": 0x4000,
+            "page_alignment": 0x4000,
             "android_api": 28,
             "ndk": "r27c (12479018)",
         }
@@ -58,7 +58,7 @@ def host(name, *, needed=("libc.so", "libm.so", "libdl.so", "liblog.so"), build=
 
 
 def skel(arch=75):
-    return skel_facts(arch).model_copy(update={"max_page_alignment": 0x1000})
+    return skel_facts(arch).model_copy(update={"page_alignment": 0x1000})
 
 
 def android_plan():
@@ -148,7 +148,7 @@ def test_a_complete_package_gives_no_finding(form):
 
 
 def test_HEX211_fires_for_a_library_with_small_pages():
-    case = with_facts(apk(), BACKEND, max_page_alignment=0x1000)
+    case = with_facts(apk(), BACKEND, page_alignment=0x1000)
 
     found = finding(case, "HEX211")
 
@@ -160,15 +160,21 @@ def test_HEX211_fires_for_a_library_with_small_pages():
 
 
 def test_HEX211_fires_for_other_peoples_libraries_too():
-    case = with_file(aar(), foreign("jni/arm64-v8a/libother.so", max_page_alignment=0x1000))
+    case = with_file(aar(), foreign("jni/arm64-v8a/libother.so", page_alignment=0x1000))
 
     assert finding(case, "HEX211").file == "jni/arm64-v8a/libother.so"
 
 
+def test_HEX211_fires_in_the_source_of_a_module():
+    case = with_file(aar(), foreign("src/main/jniLibs/arm64-v8a/libother.so", page_alignment=0x1000))
+
+    assert rules(case) == ["HEX211"]
+
+
 def test_HEX211_is_silent_for_32_bit_larger_pages_and_other_places():
-    small = {"max_page_alignment": 0x1000}
+    small = {"page_alignment": 0x1000}
     case = with_file(apk(), foreign("lib/armeabi-v7a/libother.so", machine="ARM", bits=32, **small))
-    case = with_file(case, foreign(f"{LIB}/liblarge.so", max_page_alignment=0x10000))
+    case = with_file(case, foreign(f"{LIB}/liblarge.so", page_alignment=0x10000))
     case = with_file(case, foreign("assets/plugins/libother.so", **small))
 
     assert rules(case) == []
@@ -190,10 +196,14 @@ def test_HEX212_fires_for_a_skel_among_the_libraries():
 
 def test_HEX212_is_silent_for_a_skel_with_large_pages_or_in_a_package_for_adb():
     path = f"{LIB}/libQnnHtpV75Skel.so"
-    case = with_facts(moved(apk(), SKEL, path), path, max_page_alignment=0x4000)
+    case = with_facts(moved(apk(), SKEL, path), path, page_alignment=0x4000)
 
     assert rules(case) == []
     assert rules(moved(adb(), "dsp/libQnnHtpV75Skel.so", "lib/libQnnHtpV75Skel.so")) == []
+
+
+def test_HEX212_is_silent_for_assets_whose_folders_are_called_like_abis():
+    assert rules(moved(apk(), SKEL, "assets/npu/lib/arm64-v8a/libQnnHtpV75Skel.so")) == []
 
 
 def test_HEX213_fires_when_a_skel_stays_inside_the_apk():
@@ -412,6 +422,43 @@ def test_HEX221_is_silent_for_a_backend_under_another_name():
     entries = {"qnn_entries": ("QnnInterface_getProviders",)}
 
     assert "HEX221" not in rules(with_file(without_qnn(), foreign(f"{LIB}/libbackend.so", **entries)))
+
+
+def with_gpu(case):
+    folder = next(e.file.path for e in case.files if e.file.name == "libQnnHtp.so").rpartition("/")[0]
+    return with_file(case, staged(f"{folder}/libQnnGpu.so", "gpu-backend", host("libQnnGpu.so")))
+
+
+def test_HEX223_fires_for_a_gpu_backend_whose_opencl_the_app_does_not_name():
+    case = with_gpu(apk())
+
+    found = finding(case, "HEX223")
+
+    assert found.file == MANIFEST
+    assert found.found == "no <uses-native-library> for libOpenCL.so, which libQnnGpu.so opens"
+    assert found.wanted == "one, as the app targets API 35"
+    assert '<uses-native-library android:name="libOpenCL.so" android:required="false"/>' in found.fix
+    assert rules(case) == ["HEX223"]
+
+
+def test_HEX223_fires_for_an_aar_too():
+    found = finding(with_gpu(aar()), "HEX223")
+
+    assert (found.wanted, found.refuses) == ("one, for apps that target API 31 or later", False)
+
+
+def test_HEX223_is_silent_where_the_line_is_there_or_not_asked_for():
+    opencl = AndroidLibraryUse(name="libOpenCL.so", required=False)
+
+    assert rules(with_facts(with_gpu(apk()), MANIFEST, native_libraries=(CDSPRPC, opencl))) == []
+    assert rules(with_facts(with_gpu(apk()), MANIFEST, target_sdk=30)) == []
+    assert rules(with_gpu(adb())) == []
+
+
+def test_a_library_that_is_linked_and_one_that_is_opened_are_two_faults():
+    case = with_facts(with_gpu(apk()), MANIFEST, native_libraries=())
+
+    assert rules(case) == ["HEX214", "HEX223"]
 
 
 @pytest.mark.parametrize(
