@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from packager.bundle import BundleLink
-from packager.errors import InputUnavailable, UnreadableFile, nearest
+from packager.bundle import FOREIGN, BundleLink
+from packager.errors import UnreadableFile
 from packager.facts.identify import examine
+from packager.facts.reading import check_place
 from packager.facts.tree import INSIDE, examine_tree
 from packager.facts.types import ArchiveFacts, DamagedFacts
 from packager.files import Blob, digest
@@ -21,13 +22,18 @@ _UNKNOWN = Blob(sha256="", size=0)  # of a member that could not be unpacked
 
 
 class AuditedFile(Frozen):
-    """A file that a rule may have looked at, with the role it was given. `size` is in bytes."""
+    """A file that was found, with the role it was given. `size` is in bytes."""
 
     path: str
     role: str
     kind: str
     size: int
     sha256: str
+
+    @property
+    def judged(self) -> bool:
+        """Whether it matters by itself, and not only as something that others need."""
+        return self.role not in (FOREIGN, "document", "archive", "licence")
 
 
 class AuditedSet(Frozen):
@@ -47,10 +53,14 @@ class AuditedSet(Frozen):
 
 
 class Audit(Frozen):
-    """What was found in one archive or folder. `refused` is whether any finding is an error."""
+    """What was found in one archive or folder. `refused` is whether any finding is an error.
+
+    `judged` counts the files that a rule looks at: none of them means that the verdict is worth nothing.
+    """
 
     path: str
     refused: bool
+    judged: int
     sets: tuple[AuditedSet, ...]
 
 
@@ -62,8 +72,13 @@ def audit(path: Path, asks: Asks | None = None) -> Audit:
     """
     items, links = _contents(path)
     sets = tuple(_judged(case) for case in infer(path.name or str(path), items, links, asks))
-    refused = any(finding.refuses for one in sets for finding in one.findings)
-    return Audit(path=str(path), refused=refused, sets=sets)
+    findings = [finding for one in sets for finding in one.findings]
+    return Audit(
+        path=str(path),
+        refused=any(finding.refuses for finding in findings),
+        judged=len({file.path for one in sets for file in one.files if file.judged}) or len(findings),
+        sets=sets,
+    )
 
 
 def _judged(case: Case) -> AuditedSet:
@@ -90,11 +105,7 @@ def _judged(case: Case) -> AuditedSet:
 
 def _contents(path: Path) -> tuple[list[Item], list[BundleLink]]:
     """Files and links by their paths below what is audited; an archive in an archive counts as a folder."""
-    if not path.exists():
-        close = nearest(path.name, [p.name for p in path.parent.iterdir()] if path.parent.is_dir() else [])
-        raise InputUnavailable(
-            f"{path} does not exist", evidence=(f'there is "{close}" beside it',) if close else ()
-        )
+    check_place(path)
     if path.is_file() and not isinstance(facts := examine(path), ArchiveFacts):
         return [Item(path.name, digest(path), facts)], []
     items: list[Item] = []

@@ -6,25 +6,26 @@ from collections import Counter
 from collections.abc import Iterable
 
 from packager.audit import Audit, AuditedFile, AuditedSet
-from packager.bundle import DSP_LIBRARY, FOREIGN, MODEL_LIBRARY, SUPPORT
+from packager.bundle import DSP_LIBRARY, MODEL_LIBRARY, SUPPORT
 from packager.catalog import systems
 from packager.report import add, console, counted, finding_list, show, table
 from packager.rules.reading import vendor_roles
-
-_NOT_JUDGED = frozenset({FOREIGN, "document", "archive"})
 
 
 def print_audit(audit: Audit) -> None:
     """Print each set of an audit with its findings, and the verdict."""
     out = console()
     for one in audit.sets:
-        out.print(f"{one.label}: {counted(one.findings)}", markup=False)
+        out.print(
+            f"{one.label}: {counted(one.findings) if audit.judged else 'nothing to judge'}", markup=False
+        )
         _print_set(one)
         if one.findings:
             out.print(finding_list(one.findings), markup=False)
         out.print()
     findings = [finding for one in audit.sets for finding in one.findings]
-    out.print(f"{audit.path}: {counted(findings)}", markup=False)
+    verdict = counted(findings) if audit.judged else "nothing in it is for a Qualcomm NPU: nothing was judged"
+    out.print(f"{audit.path}: {verdict}", markup=False)
 
 
 def _print_set(one: AuditedSet) -> None:
@@ -36,9 +37,9 @@ def _print_set(one: AuditedSet) -> None:
         add(rows, "  QAIRT", one.release or "no library names its release")
     if one.socs:
         add(rows, "  for", ", ".join(one.socs))
-    add(rows, "  judged", _roles(file for file in one.files if file.role not in _NOT_JUDGED) or "nothing")
-    if strange := sum(file.role in _NOT_JUDGED for file in one.files):
-        add(rows, "  besides", f"{strange} files that are not judged by themselves")
+    add(rows, "  judged", _roles(file for file in one.files if file.judged) or "nothing")
+    if besides := sum(not file.judged for file in one.files):
+        add(rows, "  besides", f"{besides} of {len(one.files)} files: documents, and libraries of others")
     show(rows)
 
 

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
-from packager.errors import InputUnavailable, UnreadableFile, nearest
+from packager.errors import UnreadableFile
 from packager.facts.archive import read_archive
 from packager.facts.identify import examine
 from packager.facts.oci import folder_blobs
+from packager.facts.reading import check_place
 from packager.facts.tree import INSIDE, Found, examine_tree
 from packager.facts.types import (
     ArchiveFacts,
@@ -59,18 +60,9 @@ def files_below(paths: Iterable[Path]) -> list[Path]:
     for path in paths:
         if path.is_dir() and not folder_blobs(path):
             files += sorted(child for child in path.rglob("*") if child.is_file() and not child.is_symlink())
-        elif path.is_dir() or path.is_file():
-            files.append(path)
-        elif path.exists():
-            raise InputUnavailable(
-                f"{path} is neither a file nor a folder", fix="name a file, or copy what it yields into one"
-            )
         else:
-            here = [p.name for p in path.parent.iterdir()] if path.parent.is_dir() else []
-            close = nearest(path.name, here)
-            raise InputUnavailable(
-                f"{path} does not exist", evidence=(f'there is "{close}" beside it',) if close else ()
-            )
+            check_place(path)
+            files.append(path)
     return files
 
 

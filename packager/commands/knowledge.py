@@ -9,7 +9,7 @@ from invoke.context import Context
 from invoke.exceptions import Exit
 
 from packager.commands.support import FilesTask, SubjectTask, WordsTask, command, print_json
-from packager.errors import ManifestError, RuleRefused, nearest
+from packager.errors import InputUnavailable, ManifestError, RuleRefused, nearest
 
 if TYPE_CHECKING:
     from packager.inference import Asks
@@ -54,6 +54,8 @@ def audit(
         print_json({"schema_version": 1, "audits": documents})
     if any(one.refused for one in audits):
         raise Exit(code=RuleRefused.exit_code)
+    if not all(one.judged for one in audits):
+        raise Exit(code=InputUnavailable.exit_code)  # a pipeline that audits the wrong file must not go on
 
 
 def _asks(soc: str | None, abi: str | None) -> Asks:

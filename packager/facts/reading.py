@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
-from packager.errors import InputUnavailable, UnreadableFile
+from packager.errors import InputUnavailable, UnreadableFile, nearest
 
 MAX_TEXT = 4096  # PATH_MAX; a longer name in a library is no name
 
@@ -27,6 +27,23 @@ def opened(path: Path) -> Iterator[tuple[BinaryIO, int]]:
         size = stream.seek(0, 2)
         stream.seek(0)
         yield stream, size
+
+
+def check_place(path: Path) -> None:
+    """Raise InputUnavailable unless the path is a file or a folder; a device or a pipe would never end."""
+    if path.is_file() or path.is_dir():
+        return
+    if path.exists():
+        raise InputUnavailable(
+            f"{path} is neither a file nor a folder", fix="name a file, or copy what it yields into one"
+        )
+    if path.is_symlink():
+        raise InputUnavailable(f"{path} is a link that leads nowhere", evidence=(f"to  {path.readlink()}",))
+    here = [p.name for p in path.parent.iterdir()] if path.parent.is_dir() else []
+    close = nearest(path.name, here)
+    raise InputUnavailable(
+        f"{path} does not exist", evidence=(f'there is "{close}" beside it',) if close else ()
+    )
 
 
 def piece(path: Path, stream: BinaryIO, offset: int, size: int, what: str) -> bytes:

@@ -15,7 +15,7 @@ from packager.facts.types import ContextFacts, DlcFacts, ElfFacts, PeFacts
 from packager.inference.groups import UNTOLD, Family, groups_of
 from packager.inference.roles import Item, Role, roles_of
 from packager.manifest_model import Model, Package, PathSource
-from packager.manifest_schema import defaults
+from packager.manifest_schema import default_abis, defaults
 from packager.plan_model import RuntimePlan, TargetPlan
 from packager.rules.core import Case, Examined
 from packager.versions import numbers
@@ -114,9 +114,12 @@ def _case(
 def _abi(family: Family | None, items: Sequence[Item]) -> Abi:
     """The ABI of the tables whose name is in a path, else the family's with the newest C library."""
     if family is None or family.libc == UNTOLD:
-        machine = family.machine if family else "AARCH64"
-        android = any(isinstance(item.facts, AndroidManifestFacts) for item in items)
-        family = Family("android", "bionic", machine) if android else Family("linux", UNTOLD, machine)
+        usual = catalog.abis()[default_abis()["linux"]]
+        machine = family.machine if family else usual.machine
+        if any(isinstance(item.facts, AndroidManifestFacts) for item in items):
+            family = Family("android", "bionic", machine)
+        else:
+            family = family or Family(usual.system, usual.libc, machine)
     known = [abi for abi in catalog.abis().values() if (abi.system, abi.libc, abi.machine) == family]
     folders = {part for item in items for part in item.folder.split("/")}
     named = [abi for abi in known if folders & {abi.id, *abi.aliases}]

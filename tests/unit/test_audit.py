@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -86,6 +87,31 @@ def test_a_damaged_archive_is_a_finding(saved):
     path.write_bytes(path.read_bytes()[:-40])
 
     assert told(path) == [("HEX101", "app.zip")]
+
+
+def test_an_archive_without_anything_for_the_npu_is_no_success(saved):
+    path = saved({"readme": b"text", "lib/libz.so.1": shared_library(build=None)})
+
+    done = hexpack("audit", str(path))
+
+    assert done.returncode == 3
+    assert done.stdout.endswith("app.zip: nothing in it is for a Qualcomm NPU: nothing was judged\n")
+
+
+def test_a_configuration_alone_is_judged(saved):
+    found = audit(saved({"htp.json": b'{"devices": [{"dsp_arch": "v72"}]}'}))
+
+    assert found.judged == 1
+    assert [finding.rule for one in found.sets for finding in one.findings] == ["HEX404"]
+
+
+@pytest.mark.parametrize("place", ["pipe", "loop", "/dev/zero"])
+def test_what_never_ends_is_refused_at_once(tmp_path, place):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "loop").symlink_to("loop")
+
+    with pytest.raises(InputUnavailable):
+        audit(tmp_path / place)
 
 
 def test_a_name_that_is_not_there_is_answered_with_the_nearest_one(saved, tmp_path):
