@@ -12,7 +12,7 @@ from packager.bundle import MODEL_LIBRARY, BundleFile, BundleLink
 from packager.catalog import Abi, Release, Soc
 from packager.facts.config_types import AndroidManifestFacts
 from packager.facts.types import ContextFacts, DlcFacts, ElfFacts, PeFacts
-from packager.inference.groups import UNTOLD, Family, groups_of
+from packager.inference.groups import UNTOLD, Family, Group, groups_of
 from packager.inference.roles import Item, Role, roles_of
 from packager.manifest_model import Model, Package, PathSource
 from packager.manifest_schema import default_abis, defaults
@@ -56,11 +56,26 @@ def infer(
     grouped = frozenset[str]().union(*(group.paths for group in groups))
     cases = []
     for group in groups:
-        mine = [item for item in items if item.path in group.paths or item.path not in grouped]
+        shared = [item for item in items if item.path not in grouped]
+        if len(groups) > 1:
+            shared = [item for item in shared if _is_for(group, item, items, roles)]
+        mine = [item for item in items if item.path in group.paths] + shared
         case = _case(name, group.family, mine, roles, links, asks)
         label = name if len(groups) == 1 else f"{name} ({_where(group.paths) or case.plan.abi.id})"
         cases.append(case.model_copy(update={"plan": case.plan.model_copy(update={"label": label})}))
     return tuple(cases)
+
+
+def _is_for(group: Group, item: Item, items: Sequence[Item], roles: dict[str, Role]) -> bool:
+    """Whether a file apart from all sets is of use to this one: what the DSP loads is for its stubs."""
+    role = roles[item.path]
+    if role.arch is None:
+        return True
+    stubs = {
+        roles[one.path].arch for one in items if one.path in group.paths and roles[one.path].id == "stub"
+    }
+    vendor = next(row for row in catalog.roles() if row.id == role.id)
+    return role.arch in stubs and group.family.system in vendor.files
 
 
 def _where(paths: Iterable[str]) -> str:

@@ -11,7 +11,7 @@ from packager.facts.types import CatalogueFacts, PeFacts
 from packager.plan_model import TargetPlan
 from packager.rules.core import Case, Said, Severity, Stage, rule
 from packager.rules.reading import elves, folder_of, libraries, misnamed, quarrels, socs_of, vendor_roles
-from packager.rules.table import signers
+from packager.rules.table import signers, word
 
 
 def _asks_for_catalogues(plan: TargetPlan) -> bool:
@@ -154,13 +154,18 @@ def signed_libraries_unaltered(case: Case) -> Iterable[Said]:
 
 @rule("HEX209", severity=Severity.WARNING)
 def one_folder_on_windows(case: Case) -> Iterable[Said]:
-    """Stub and skel lie beside the backend; a skel that was torn from its catalogue is HEX201's."""
+    """Stub and skel lie beside the backend; a skel that was torn from its catalogue is HEX201's.
+
+    An SDK, from which packages are made, keeps its skels in folders of their own.
+    """
     backend = case.one("backend")
     if backend is None or not _asks_for_catalogues(case.plan):
         return
     torn = {skel.path for skel, _ in _without_catalogue(case)}
     for library in libraries(case, "stub", "skel"):
         file = library.file
+        if case.inferred and folder_of(file).endswith(word("HEX209", "sdk_folder").format(arch=file.arch)):
+            continue
         if folder_of(file) != folder_of(backend.file) and file.path not in torn:
             yield Said(
                 file=file.path,

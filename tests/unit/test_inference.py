@@ -151,6 +151,7 @@ def test_each_folder_of_an_sdk_with_a_backend_is_a_set_and_shares_what_the_dsp_l
         host("lib/aarch64-ubuntu-gcc9.4/libQnnHtp.so"),
         host("lib/aarch64-ubuntu-gcc9.4/libQnnHtpV73Stub.so"),
         host("lib/aarch64-android/libQnnHtp.so", abi="bionic"),
+        host("lib/aarch64-android/libQnnHtpV73Stub.so", abi="bionic"),
         skel("lib/hexagon-v73/unsigned/libQnnHtpV73Skel.so", 73),
     ]
 
@@ -298,3 +299,28 @@ def test_an_android_manifest_makes_libraries_that_do_not_tell_it_android():
 
     assert (case.plan.system, case.plan.abi.id) == ("android", "android-arm64")
     assert rules(case) == {"HEX211"}
+
+
+def test_what_an_sdk_has_for_the_dsp_belongs_to_the_sets_that_have_its_stubs():
+    pe = {"machine": "ARM64", "qairt_build": BUILD, "signature_valid": None}
+    catalogue = CatalogueFacts(members=(), signer=None, signature_valid=True)
+    items = [
+        host("lib/aarch64-oe-linux-gcc11.2/libQnnHtp.so"),
+        host("lib/aarch64-oe-linux-gcc11.2/libQnnHtpV73Stub.so"),
+        host("lib/aarch64-oe-linux-gcc11.2/libQnnHtpV75Stub.so"),
+        item("lib/aarch64-windows-msvc/QnnHtp.dll", PeFacts(**pe)),
+        item("lib/aarch64-windows-msvc/QnnHtpV73Stub.dll", PeFacts(**pe)),
+        host("lib/x86_64-linux-clang/libQnnHtp.so", machine="X86_64"),
+        skel("lib/hexagon-v73/unsigned/libQnnHtpV73Skel.so", 73),
+        skel("lib/hexagon-v75/unsigned/libQnnHtpV75Skel.so", 75),
+        item("lib/hexagon-v73/unsigned/libqnnhtpv73.cat", catalogue),
+    ]
+
+    cases = {case.plan.abi.id: case for case in infer("sdk", items)}
+
+    assert {abi: case.plan.archs for abi, case in cases.items()} == {
+        "oe-linux-gcc11.2": (73, 75), "windows-arm64": (73,), "x86_64-linux-clang": (),
+    }  # fmt: skip
+    has_catalogue = {abi for abi, case in cases.items() if case.one("catalogue", 73)}
+    assert has_catalogue == {"windows-arm64"}
+    assert "HEX209" not in rules(cases["windows-arm64"])
