@@ -17,6 +17,7 @@ from packager.files import Blob, digest
 from packager.inference import Asks, Item, infer
 from packager.model import Frozen
 from packager.rules.core import Case, Finding, Stage, judge
+from packager.rules.reading import vendor_roles
 
 _UNKNOWN = Blob(sha256="", size=0)  # of a member that could not be unpacked
 
@@ -71,7 +72,8 @@ def audit(path: Path, asks: Asks | None = None) -> Audit:
     folder that exceeds the limits of archives.
     """
     items, links = _contents(path)
-    sets = tuple(_judged(case) for case in infer(path.name or str(path), items, links, asks))
+    cases = infer(path.name or str(path), items, links, asks)
+    sets = tuple(_judged(case, on_known_system=bool(asks and asks.abi)) for case in cases)
     findings = [finding for one in sets for finding in one.findings]
     return Audit(
         path=str(path),
@@ -81,8 +83,11 @@ def audit(path: Path, asks: Asks | None = None) -> Audit:
     )
 
 
-def _judged(case: Case) -> AuditedSet:
+def _judged(case: Case, *, on_known_system: bool) -> AuditedSet:
+    """A set with its findings. Models alone do not say for which system they are, unless the user does."""
     plan = case.plan
+    on_known_system |= any(examined.file.role in vendor_roles() for examined in case.files)
+    early = judge(case, Stage.PLAN) if on_known_system else ()
     return AuditedSet(
         label=plan.label,
         system=plan.system,
@@ -99,7 +104,7 @@ def _judged(case: Case) -> AuditedSet:
             )
             for examined in case.files
         ),
-        findings=judge(case, Stage.PLAN) + judge(case, Stage.FILES),
+        findings=early + judge(case, Stage.FILES),
     )
 
 

@@ -40,25 +40,25 @@ def files_that_metadata_names(case: Case) -> Iterable[Said]:
     there = {examined.file.path for examined in case.files}
     folders = {folder_of(examined.file) for examined in case.files}
     folders |= {parent for folder in folders for parent in parents(folder)}
-    for file, name, is_folder in _listed(case):
+    for file, name in _listed(case):
         path = posixpath.normpath(posixpath.join(folder_of(file), name))
-        if path not in there and not (is_folder and path in folders):
+        if path not in there | folders:
             yield Said(
                 file=file.path,
                 found=f"lists {name}, which is not beside it",
-                wanted=f"a {'folder' if is_folder else 'file'} {path}",
+                wanted=path,
                 fix="add it from the archive that the metadata came in, or take the entry out",
             )
 
 
-def _listed(case: Case) -> Iterator[tuple[BundleFile, str, bool]]:
-    """(metadata, path relative to it, whether that may be a folder)."""
+def _listed(case: Case) -> Iterator[tuple[BundleFile, str]]:
+    """(metadata, path of a file or folder relative to it)."""
     for file, facts in case.of_kind(AiHubFacts):
-        yield from ((file, listed.name, True) for listed in facts.files)
-        yield from ((file, name, True) for name in facts.supplements)
+        yield from ((file, listed.name) for listed in facts.files)
+        yield from ((file, name) for name in facts.supplements)
     for file, package in case.of_kind(ModelPackageFacts):
-        yield from ((file, name, True) for name in package.components)
-        yield from ((file, variant.folder, True) for variant in package.variants)
+        yield from ((file, name) for name in package.components)
+        yield from ((file, variant.folder) for variant in package.variants)
 
 
 class _Compatibility(NamedTuple):

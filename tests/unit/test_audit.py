@@ -9,9 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from packager import catalog
 from packager.audit import audit
 from packager.errors import InputUnavailable
+from packager.inference import Asks
 from tests.make.archive import put, zip_with
+from tests.make.context import context
 from tests.make.elf import hexagon_skel, shared_library
 from tests.unit.test_commands import hexpack, invoke
 
@@ -103,6 +106,15 @@ def test_a_configuration_alone_is_judged(saved):
 
     assert found.judged == 1
     assert [finding.rule for one in found.sets for finding in one.findings] == ["HEX404"]
+
+
+def test_models_alone_are_not_judged_by_a_system_that_nobody_named(saved):
+    path = saved({"m.bin": context(soc_model=43)})
+
+    assert told(path) == []
+    assert [
+        (f.rule) for one in audit(path, Asks(abi=catalog.abi("ubuntu-gcc9.4"))).sets for f in one.findings
+    ] != []
 
 
 @pytest.mark.parametrize("place", ["pipe", "loop", "/dev/zero"])
