@@ -12,16 +12,16 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from packager import __version__
 from packager.bundle import Bundle
 from packager.codeprint import codeprint, surroundings
-from packager.emission import Written, emission, unchanged
+from packager.emission import emission, unchanged
 from packager.errors import ManifestError, VerificationFailed
 from packager.facts.types import OnnxFacts
 from packager.lock import Entry, Lock
 from packager.model import Frozen
 from packager.plan import make_plan
 from packager.plan_model import Plan, TargetPlan
+from packager.report_model import ContextReport, FileReport, Report, TargetReport
 from packager.rules.core import Case, Finding, Proof, Stage, allowed, judge
 from packager.sources import Tell
 from packager.store import Store, key_of
@@ -42,41 +42,6 @@ class Options(Frozen):
     offline: bool = False
     epoch: int
     write: bool = True
-
-
-class ContextReport(Frozen):
-    """A context binary; `size` in bytes, `seconds` what its compilation took when it was done."""
-
-    soc: str
-    sha256: str
-    size: int
-    seconds: float
-
-
-class TargetReport(Frozen):
-    """What became of one target; `reused` means that nothing had to be done."""
-
-    label: str
-    system: str
-    abi: str
-    socs: tuple[str, ...]
-    contexts: tuple[ContextReport, ...] = ()
-    proofs: tuple[Proof, ...] = ()
-    packages: tuple[Written, ...] = ()
-    reused: bool = False
-
-
-class Report(Frozen):
-    """The one document of a run, printed by `--json`."""
-
-    schema_version: int = 1
-    hexpack: str = __version__
-    manifest: str
-    package: str
-    version: str
-    refused: bool
-    findings: tuple[Finding, ...]
-    targets: tuple[TargetReport, ...] = ()
 
 
 class Outcome(Frozen):
@@ -223,7 +188,7 @@ def _stage(
             outcomes.append(
                 Outcome(
                     plan=plan,
-                    report=_target_report(plan, contexts, proofs),
+                    report=_target_report(plan, contexts, proofs, bundle),
                     findings=findings,
                     inputs=entries_of(libraries.values()),
                     bundle=bundle,
@@ -254,7 +219,7 @@ def _runners(
 
 
 def _target_report(
-    plan: TargetPlan, contexts: Sequence[ContextAsset], proofs: tuple[Proof, ...]
+    plan: TargetPlan, contexts: Sequence[ContextAsset], proofs: tuple[Proof, ...], bundle: Bundle
 ) -> TargetReport:
     return TargetReport(
         label=plan.label,
@@ -266,6 +231,16 @@ def _target_report(
             for c in contexts
         ),
         proofs=proofs,
+        files=tuple(
+            FileReport(
+                path=file.path,
+                role=file.role,
+                size=file.blob.size,
+                sha256=file.blob.sha256,
+                origin=file.origin,
+            )
+            for file in sorted(bundle.files, key=lambda file: (-file.blob.size, file.path))
+        ),
     )
 
 

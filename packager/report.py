@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rich.status import Status
     from rich.table import Table
 
-    from packager.pipeline import Report
+    from packager.report_model import Report
 
 _WIDTH_OF_A_LOG = 1000  # a log never wraps: tools that read it look for whole lines
 

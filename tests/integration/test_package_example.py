@@ -52,6 +52,17 @@ def test_every_package_of_the_manifest_appears_and_nothing_else(built):
     assert not report["refused"]
 
 
+def test_the_report_lists_what_every_package_holds_with_the_largest_first(built):
+    _, report = built
+
+    files = next(target for target in report["targets"] if target["label"] == "qcs9075")["files"]
+
+    assert [file["size"] for file in files] == sorted((file["size"] for file in files), reverse=True)
+    assert files[0]["path"] == "dsp/libQnnHtpV73Skel.so"
+    assert "onnxruntime-qnn==2.7.0" in files[0]["origin"]
+    assert {"runner", "context", "backend", "licence", "sums"} <= {file["role"] for file in files}
+
+
 def test_the_report_has_the_digest_and_size_of_every_package(built):
     out, report = built
 

@@ -27,7 +27,7 @@ FLOORS = {
     4: ("rules",),
     5: ("runtime_config", "runner", "layouts"),
     6: ("formats",),
-    7: ("assets", "contexts", "staging", "emission", "inference", "audit"),
+    7: ("assets", "contexts", "staging", "emission", "inference", "audit", "report_model"),
     8: ("pipeline", "report", "plan_report", "audit_report", "inspection", "explanation", "project"),
     9: ("commands",),
 }  # fmt: skip

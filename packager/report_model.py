@@ -1,0 +1,57 @@
+"""What a run reports: the models of the one JSON document that `package --json` and `check --json` print."""
+
+from __future__ import annotations
+
+from packager import __version__
+from packager.emission import Written
+from packager.model import Frozen
+from packager.rules.core import Finding, Proof
+
+
+class ContextReport(Frozen):
+    """A context binary; `size` in bytes, `seconds` what its compilation took when it was done."""
+
+    soc: str
+    sha256: str
+    size: int
+    seconds: float
+
+
+class FileReport(Frozen):
+    """A file of a package's tree; `size` in bytes, `origin` in words."""
+
+    path: str
+    role: str
+    size: int
+    sha256: str
+    origin: str
+
+
+class TargetReport(Frozen):
+    """What became of one target; `reused` means that nothing had to be done.
+
+    `files` is what every package of the target holds, largest first.
+    """
+
+    label: str
+    system: str
+    abi: str
+    socs: tuple[str, ...]
+    contexts: tuple[ContextReport, ...] = ()
+    proofs: tuple[Proof, ...] = ()
+    files: tuple[FileReport, ...] = ()
+    packages: tuple[Written, ...] = ()
+    reused: bool = False
+
+
+class Report(Frozen):
+    """The one document of a run, printed by `--json`."""
+
+    schema_version: int = 1
+    hexpack: str = __version__
+    manifest: str
+    package: str
+    version: str
+    refused: bool
+    findings: tuple[Finding, ...]
+    targets: tuple[TargetReport, ...] = ()
