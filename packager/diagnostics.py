@@ -8,6 +8,7 @@ app.toml:31:8: unknown SoC "qcs6940"
 from __future__ import annotations
 
 import functools
+import re
 import textwrap
 import unicodedata
 from collections.abc import Sequence
@@ -45,10 +46,10 @@ class Source:
 
         The first line of `hint` stands beside the carets where it has room, all others below.
         """
-        message = printable(message)
+        message = _without_login(printable(message))
         if span is None:
             return "\n".join([f"{self.name}: {message}", *_below(hint)])
-        shown, carets = _excerpt(self.text.split("\n")[span.line - 1], span)
+        shown, carets = _excerpt(_without_login(self.text.split("\n")[span.line - 1]), span)
         first, _, further = hint.partition("\n")
         if len(carets) + len(first) < _WIDEST:
             carets, hint = f"{carets} {printable(first)}".rstrip(), further
@@ -70,6 +71,14 @@ class Source:
         if len(problems) > MOST_PROBLEMS:
             shown.append(f"and {len(problems) - MOST_PROBLEMS} more")
         return ManifestError(f"{self.name}: {len(problems)} problems", evidence=shown)
+
+
+_LOGIN = re.compile(r"(?<=://)[^/\s\"'@]+(?=@)")
+
+
+def _without_login(text: str) -> str:
+    """The text with the logins in its addresses made unreadable, at the same length for the carets."""
+    return _LOGIN.sub(lambda login: "*" * len(login[0]), text)
 
 
 def printable(text: str) -> str:

@@ -21,6 +21,13 @@ Version = Annotated[
 ]
 Digest = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Mailbox = Annotated[str, StringConstraints(pattern=r"^[^<>\s][^<>\x00-\x1f\x7f]* <[^<>@\s]+@[^<>@\s]+>$")]
+Url = Annotated[
+    str,
+    StringConstraints(
+        pattern=r"^(https://|http://(localhost|127\.0\.0\.1|\[::1\])[:/])[^\s@\x00-\x1f\x7f]+$",
+        max_length=2000,
+    ),
+]
 Requirement = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*==[A-Za-z0-9.!+_-]+$")]
 # Words travel into control files and scripts, where a line break begins another field.
 _ONE_LINE = r"^[^\s\x00-\x1f\x7f]([^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f])?$"
@@ -77,6 +84,11 @@ class PathSource(Frozen):
         description="SHA-256 of the file, 64 lower-case hex digits; `--locked` needs none to refuse another",
     )
 
+    @property
+    def title(self) -> str:
+        """The path."""
+        return self.path
+
 
 class WheelSource(Frozen):
     """A file inside a wheel. `sha256` is the wheel's; without it the lock pins it on first use."""
@@ -98,6 +110,30 @@ class WheelSource(Frozen):
         description="SHA-256 of the file or wheel that is named, 64 lower-case hex digits; without it the "
         "lock pins it on first use",
     )
+
+    @property
+    def title(self) -> str:
+        """The file and its wheel."""
+        return f"{self.file} in {self.wheel}"
+
+
+class UrlSource(Frozen):
+    """A file on the web. Only its digest makes it the same file tomorrow."""
+
+    url: Url = Field(
+        description="Address of the model file: https, or http from this very machine; logins belong into "
+        "~/.netrc",
+        examples=["https://example.com/models/model.onnx"],
+    )
+    sha256: Digest = Field(
+        description="SHA-256 of the file, 64 lower-case hex digits",
+        examples=["e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"],
+    )
+
+    @property
+    def title(self) -> str:
+        """The address without its query, which may hold a key."""
+        return self.url.partition("?")[0]
 
 
 class Input(Frozen):
@@ -133,13 +169,19 @@ class Reference(Frozen):
 
 def _source_kind(value: object) -> str | None:
     """Which source is meant, by the key that only this one has, so that errors speak of one kind only."""
-    if isinstance(value, PathSource | WheelSource):
-        return "path" if isinstance(value, PathSource) else "wheel"
-    return next((kind for kind in ("wheel", "path") if isinstance(value, dict) and kind in value), None)
+    for model, kind in ((PathSource, "path"), (WheelSource, "wheel"), (UrlSource, "url")):
+        if isinstance(value, model):
+            return kind
+    return next(
+        (kind for kind in ("wheel", "url", "path") if isinstance(value, dict) and kind in value), None
+    )
 
 
 Source = Annotated[
-    Annotated[PathSource, Tag("path")] | Annotated[WheelSource, Tag("wheel")], Discriminator(_source_kind)
+    Annotated[PathSource, Tag("path")]
+    | Annotated[WheelSource, Tag("wheel")]
+    | Annotated[UrlSource, Tag("url")],
+    Discriminator(_source_kind),
 ]
 
 
@@ -147,7 +189,7 @@ class Model(Frozen):
     """The network and how it is to be compiled."""
 
     source: Source = Field(
-        description="Where the model file comes from: a path, or a file in a wheel",
+        description="Where the model file comes from: a path, a file in a wheel, or an address on the web",
         examples=[{"path": "model.onnx"}],
     )
     inputs: dict[str, Input] | None = Field(

@@ -82,7 +82,8 @@ class _Judge:
         if section:
             said = f"unknown section [{shortened(key)}]"
         if key in known:
-            (other,) = (kind for kind in self._shapes.kinds(node) if key not in kind["properties"])
+            kinds = [kind for kind in self._shapes.kinds(node) if key not in kind["properties"]]
+            other = next(kind for kind in kinds if kind["required"][0] in written)
             said = f'"{key}" does not go with "{other["required"][0]}"'
             return _Problem(location, said, f"known together: {', '.join(other['properties'])}", at_key=True)
         close = nearest(key, (word for word in known if word not in written))

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from packager.catalog import Soc
-from packager.manifest_model import PathSource
 from packager.plan_model import Plan, TargetPlan
 from packager.report import add, console, findings_text, show, table
 from packager.rules.core import Finding
@@ -21,9 +20,8 @@ def print_plan(plan: Plan, findings: Sequence[Finding]) -> None:
     """Print a plan and what can be judged from it alone."""
     out = console()
     source = plan.targets[0].model.source
-    model = source.path if isinstance(source, PathSource) else f"{source.file} in {source.wheel}"
     out.print(f"{plan.package.name} {plan.package.version}", markup=False)
-    out.print(f"  model    {model}", markup=False)
+    out.print(f"  model    {source.title}", markup=False)
     for target in plan.targets:
         out.print()
         _print_target(out, target)

@@ -91,6 +91,11 @@ WRONG: dict[str, bytes] = {
     "bad-version": changed(('"1.2.0"', '"1.2-final"')),
     "bad-maintainer": changed(("Release Team <release@example.com>", "release@example.com")),
     "bad-digest": changed(('path = "cls.onnx"', 'path = "cls.onnx", sha256 = "ABC"')),
+    "plain-http": changed(('path = "cls.onnx"', f'url = "http://example.com/m.onnx", sha256 = "{"0" * 64}"')),
+    "url-without-digest": changed(('path = "cls.onnx"', 'url = "https://example.com/m.onnx"')),
+    "url-with-password": changed(
+        ('path = "cls.onnx"', f'url = "https://me:secret@example.com/m.onnx", sha256 = "{"0" * 64}"')
+    ),
     "bad-wheel": changed(('path = "cls.onnx"', 'wheel = "example>=1.0", file = "f"')),
     "bad-rule": changed(('"HEX207"', '"207"')),
     "bad-power-profile": changed(('power = "balanced"', 'power = "brust"')),

@@ -98,7 +98,7 @@ SECTIONS = {
     "Top level": "",
     "[package]": "Package",
     "[model]": "Model",
-    "[model.source]": "PathSource WheelSource",
+    "[model.source]": "PathSource WheelSource UrlSource",
     "[model.inputs.NAME]": "Input",
     "[model.calibration]": "Samples",
     "[model.reference]": "Reference",
