@@ -26,12 +26,14 @@ _HEAD = struct.Struct(">4I")
 _EXTENT = struct.Struct("<3Q")
 METADATA_OFFSET = _HEAD.size + _EXTENT.size
 _LARGEST_METADATA = 16 << 20  # one graph takes about 1 KB, and 150 bytes for each input or output
+_MOST_TABLES = 1 << 17  # one for each input or output, two where it is quantized, a few for each graph
 _OLDEST_FORMAT, _NEWEST_FORMAT, _NEWEST_KIND = 1, 4, 8
 _INFORMATION_VERSION = 3
 _GRAPH_VERSIONS = range(1, 4)
 _DEFINED = 1
-_SCALE_OFFSET = 0
 _UNDEFINED = 0x7FFFFFFF  # what an absent encoding means; an absent number of any other slot is 0
+# Encodings that have one pair for the whole tensor: its slots. The second one tells a number of bits first.
+_SCALE_AND_OFFSET = {0: (0, 1), 2: (1, 2)}
 
 # Slots of the tables; in a graph or tensor of a later version, slot 0 holds the earlier version.
 _ENTRY_VERSION, _ENTRY_VALUE = 0, 2
@@ -99,7 +101,7 @@ def read_head(path: Path, part: Part | None = None) -> ContextFacts:
     with opened_part(path, part) as (stream, size):
         extent = _extent(path, stream, size)
         metadata = piece(path, stream, METADATA_OFFSET, extent.metadata, "metadata")
-        return _facts(Buffer(path, metadata, METADATA_OFFSET, "metadata"))
+        return _facts(Buffer(path, metadata, METADATA_OFFSET, "metadata", _MOST_TABLES))
 
 
 def _facts(buffer: Buffer) -> ContextFacts:
@@ -140,10 +142,10 @@ def _graph(backend: int, entry: Table) -> GraphFacts:
 
 def _tensor(table: Table) -> TensorFacts:
     scale = offset = None
-    encoding = table.number(_TENSOR_ENCODING, _UNDEFINED)
-    if table.number(_TENSOR_DEFINITION) == _DEFINED and encoding == _SCALE_OFFSET:
+    slots = _SCALE_AND_OFFSET.get(table.number(_TENSOR_ENCODING, _UNDEFINED))
+    if table.number(_TENSOR_DEFINITION) == _DEFINED and slots:
         pair = table.table(_TENSOR_QUANTIZATION)
-        scale, offset = pair.real(0), pair.signed(1)
+        scale, offset = pair.real(slots[0]), pair.signed(slots[1])
     return TensorFacts(
         name=table.text(_TENSOR_NAME) or "",
         dtype=qnn_metadata.dtype_word(table.number(_TENSOR_DTYPE)),

@@ -37,11 +37,12 @@ def read_dlc(path: Path, system_library: Path | None = None) -> DlcFacts:
     """What a DLC holds and who made it.
 
     The graphs are read from the topology record itself, where it is of version 4; the topologies of the
-    first SNPE are not looked into. Models that were compiled ahead are read where they lie, as context
-    binaries are, with `system_library` as for `read_context`; each says on whose authority.
+    first SNPE are not looked into, and there is none where only a compiled model is left. Models that were
+    compiled ahead are read where they lie, as context binaries are, with `system_library` as for
+    `read_context`; each says on whose authority.
 
-    Raises UnreadableFile with an offset when a record lies outside the file, when none tells what wrote it,
-    or when the metadata, the topology or a compiled model is damaged.
+    Raises UnreadableFile with an offset when a record lies outside the file or inside another one, when none
+    tells what wrote it, or when the metadata, the topology or a compiled model is damaged.
     """
     with opened(path) as (stream, size):
         container = Container(path, stream, size)
@@ -52,7 +53,7 @@ def read_dlc(path: Path, system_library: Path | None = None) -> DlcFacts:
             if record.role in (None, CACHE) and is_context(container.beginning(record, METADATA_OFFSET))
         }
         made = _origin(path, container)
-        major = _major(path, heads)
+        major = _major(path, heads, contexts)
         graphs = _graphs(path, container, heads)
     return DlcFacts(
         lineage=_lineage(major, made.tool),
@@ -85,12 +86,15 @@ def read_dlc(path: Path, system_library: Path | None = None) -> DlcFacts:
 
 def _origin(path: Path, container: Container) -> Origin:
     """What the metadata says, and for what it leaves out the history."""
-    found = Origin()
+    found, left = Origin(), _LARGEST_METADATA
     for role in (METADATA, HISTORY):
         for record in container.records:
             if record.role == role:
-                if record.size > _LARGEST_METADATA:
-                    raise UnreadableFile(path, record.offset, f"record {record.name} of {record.size} bytes")
+                left -= record.size
+                if left < 0:
+                    raise UnreadableFile(
+                        path, record.offset, f"more than {_LARGEST_METADATA} bytes of metadata"
+                    )
                 try:
                     found |= origin(path, container.beginning(record, _LARGEST_METADATA))
                 except UnreadableFile as error:
@@ -98,12 +102,17 @@ def _origin(path: Path, container: Container) -> Origin:
     return found
 
 
-def _major(path: Path, heads: dict[Record, Head | None]) -> int:
-    """The version of the records that hold the model."""
+def _major(path: Path, heads: dict[Record, Head | None], contexts: set[Record]) -> int:
+    """The version of the records that hold the model.
+
+    Where only the compiled form of it is left, that of the writers which compile for QNN.
+    """
     for role in (TOPOLOGY, PARAMETERS):
         for record, head in heads.items():
             if record.role == role and head:
                 return head.major
+    if contexts:
+        return dlc_topology.MAJOR
     raise UnreadableFile(path, 0, "no record of it is a model's topology or parameters")
 
 
@@ -114,7 +123,9 @@ def _graphs(path: Path, container: Container, heads: dict[Record, Head | None]) 
             if record.size > _LARGEST_TOPOLOGY:
                 raise UnreadableFile(path, record.offset, f"a topology of {record.size} bytes")
             content = container.beginning(record, _LARGEST_TOPOLOGY)[HEAD_SIZE:]
-            found += dlc_topology.graphs(Buffer(path, content, record.offset + HEAD_SIZE, "topology"))
+            found += dlc_topology.graphs(
+                Buffer(path, content, record.offset + HEAD_SIZE, "topology", dlc_topology.MOST_TABLES)
+            )
     return tuple(found)
 
 

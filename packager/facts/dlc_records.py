@@ -11,6 +11,7 @@ import re
 import struct
 import zipfile
 import zlib
+from itertools import pairwise
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -75,6 +76,20 @@ class Container:
         if len(members) > _MOST_RECORDS:
             raise UnreadableFile(path, 0, f"{len(members)} records, at most {_MOST_RECORDS} make sense")
         self.records = tuple(_record(path, stream, size, member) for member in members)
+        self._must_be_apart()
+
+    def _must_be_apart(self) -> None:
+        """Refuse a directory that lists a name or the same bytes again and again, each time to be read."""
+        named: set[str] = set()
+        for record in self.records:
+            if record.name in named:
+                raise UnreadableFile(self._path, record.offset, f"a second record {record.name}")
+            named.add(record.name)
+        for before, record in pairwise(sorted(self.records, key=lambda record: record.offset)):
+            if record.offset < before.offset + before.packed:
+                raise UnreadableFile(
+                    self._path, record.offset, f"record {record.name} begins inside record {before.name}"
+                )
 
     def beginning(self, record: Record, size: int) -> bytes:
         """The first `size` bytes of a record, or all of it if it is shorter. `size` must be bounded."""

@@ -69,7 +69,7 @@ def graph_facts(
 
 
 def _shared_weights(record: bytes) -> int | None:
-    """From the second record (seen in files of QAIRT 2.51), None where there is none."""
+    """From the second record (seen in files of QAIRT 2.48 and 2.51), None where there is none."""
     if len(record) < _HTP_SECOND.size:
         return None
     version, shared = _HTP_SECOND.unpack_from(record)

@@ -27,7 +27,7 @@ MOST_GRAPHS = 4096
 MOST_TENSORS = 1 << 16
 MOST_DIMENSIONS = 32
 LONGEST_NAME = 4096
-LARGEST_RECORD = 1 << 16
+LARGEST_RECORD = 4096  # 112 bytes for a graph in files of QAIRT 2.51
 LOWEST_ADDRESS = 4096  # no system maps the page of the null pointer
 CPU_SECONDS = 30
 MEMORY = 1 << 30  # beside the file itself, which is mapped whole and read only where the library looks
@@ -299,7 +299,6 @@ def tensor(address: int) -> Json:
 
 def tensors(address: int | None, count: int) -> list[Json]:
     """The tensors of an array."""
-    within(count, MOST_TENSORS, "tensors")
     return [tensor(one) for one in array(address, count, TENSOR_STRIDES, is_tensor, "tensors")]
 
 
@@ -326,6 +325,8 @@ def context(address: int) -> Json:
     )
     strides = tuple(stride for stride in GRAPH_STRIDES if stride >= least)
     graphs = array(info.graphs, count, strides, is_graph, "graphs")
+    described = map(Graph.from_address, graphs)
+    within(sum(one.input_count + one.output_count for one in described), MOST_TENSORS, "tensors")
     recorded = isinstance(info, InfoV3)
     return {
         "backend_id": info.backend,

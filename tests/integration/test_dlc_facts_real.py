@@ -20,6 +20,7 @@ from packager.facts.onnx import read_onnx
 from tests.make.dlc import snpe2_dlc
 
 SOC_MODEL = 57
+SOC_MODEL_OF_V69 = 36
 # Models that are saved under their names and what is done with them, one after the other.
 MAKE = """
 import sys
@@ -39,16 +40,16 @@ def value(name, dtype, shape):
     return helper.make_tensor_value_info(name, dtype, shape)
 
 
-def quantized():
+def quantized(dtype):
     scale = helper.make_tensor("s", TensorProto.FLOAT, [], [0.25])
-    zero = helper.make_tensor("z", TensorProto.UINT8, [], [7])
+    zero = helper.make_tensor("z", dtype, [], [7])
     nodes = [
         helper.make_node("DequantizeLinear", ["x", "s", "z"], ["a"]),
         helper.make_node("Relu", ["a"], ["b"]),
         helper.make_node("QuantizeLinear", ["b", "s", "z"], ["y"]),
     ]
     shape = [1, 3, 8, 8]
-    borders = [value("x", TensorProto.UINT8, shape)], [value("y", TensorProto.UINT8, shape)]
+    borders = [value("x", dtype, shape)], [value("y", dtype, shape)]
     return helper.make_graph(nodes, "quantized", *borders, [scale, zero])
 
 
@@ -64,7 +65,7 @@ def session(graph, entries, backend):
         make_input_shape_fixed(model.graph, "x", [1, 3, 48, 48])
         model.graph.name = "classifier"
     else:
-        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
     file = f"{model.graph.name}.onnx"  # the name of the graph in a context comes from the file's
     onnx.save(model, file)
     options = onnxruntime.SessionOptions()
@@ -90,9 +91,13 @@ def context(graph, name, **more):
 
 onnxruntime.register_execution_provider_library("QNN", onnxruntime_qnn.get_library_path())
 what, soc_model = sys.argv[1:]
-if what == "quantized":
-    container(quantized())
-    context(quantized(), "compiled.onnx")
+if what in ("UINT8", "INT4"):
+    graph = quantized(TensorProto.DataType.Value(what))
+    container(graph)
+    try:
+        context(graph, "compiled.onnx")
+    except Exception as refusal:  # of the ONNX around the context, whose node takes no 4 bits
+        assert "(EPContext)" in str(refusal), refusal
 elif what == "sharing":
     kept = context(product(1), "alone.onnx")
     kept = context(product(1), "one.onnx", **{"ep.share_ep_contexts": "1"})
@@ -103,19 +108,22 @@ else:
 """
 
 
-def made(folder: Path, what: str) -> Path:
-    command = [sys.executable, "-c", MAKE, what, str(SOC_MODEL)]
+def made(folder: Path, what: str, soc_model: int = SOC_MODEL) -> Path:
+    command = [sys.executable, "-c", MAKE, what, str(soc_model)]
     run = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr[-2000:]
     return folder
 
 
+def container_and_context(folder: Path, dtype: str) -> tuple[Path, Path]:
+    (container,), (context,) = made(folder, dtype).glob("*.dlc"), folder.glob("*.bin")
+    return container, context
+
+
 @pytest.fixture(scope="module")
 def quantized(tmp_path_factory):
     """A container and a context of the same quantized model."""
-    folder = made(tmp_path_factory.mktemp("quantized"), "quantized")
-    (container,), (context,) = folder.glob("*.dlc"), folder.glob("*.bin")
-    return container, context
+    return container_and_context(tmp_path_factory.mktemp("quantized"), "UINT8")
 
 
 @pytest.fixture(scope="module")
@@ -187,6 +195,18 @@ def test_the_container_and_the_context_of_one_model_agree_on_its_quantization(qu
     assert (graph.inputs[0].scale, graph.inputs[0].offset) == (0.25, -7)
 
 
+def test_four_bits_have_the_same_scale_and_offset_in_container_context_and_head(tmp_path):
+    container, context = container_and_context(tmp_path, "INT4")
+
+    (graph,), (compiled,), (head,) = (
+        read(container).graphs, read_context(context).graphs, read_head(context).graphs,
+    )  # fmt: skip
+
+    assert (graph.inputs, graph.outputs) == (compiled.inputs, compiled.outputs)
+    assert (head.inputs, head.outputs) == (compiled.inputs, compiled.outputs)
+    assert (compiled.inputs[0].scale, compiled.inputs[0].offset) == (0.25, -7)
+
+
 def test_the_library_counts_the_same_records_of_the_same_roles_and_sizes(quantized):
     container, _ = quantized
     roles = {"metadata": 1, "topology": 2, "parameters": 3, "weights": 4, "history": 0x15}
@@ -226,6 +246,16 @@ def test_graphs_that_share_weights_tell_their_size_by_library_and_head(sharing):
     assert not single.shared_weights_bytes
     assert several == read_head(together).graphs
     assert (single,) == read_head(alone).graphs
+
+
+def test_the_compiler_shares_weights_even_for_a_hexagon_that_cannot_and_the_file_tells(tmp_path):
+    folder = made(tmp_path, "sharing", SOC_MODEL_OF_V69)
+    (together,) = set(folder.glob("*.bin")) - set(folder.glob("alone*"))
+
+    facts = read_context(together)
+
+    assert (facts.soc_model, facts.hexagon_arch) == (SOC_MODEL_OF_V69, 69)
+    assert all(graph.shared_weights_bytes for graph in facts.graphs)
 
 
 @pytest.mark.parametrize("target", ["aarch64-linux-gnu", "x86_64-linux-musl", "aarch64-windows-gnu"])

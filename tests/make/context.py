@@ -20,12 +20,13 @@ PAGE = 0x1000
 
 
 class Tensor(NamedTuple):
-    """`quantized` is (scale, offset)."""
+    """`quantized` is (scale, offset); fewer than 8 `bits` have an encoding of their own."""
 
     name: str
     shape: tuple[int, ...] = (1, 3, 8, 8)
     dtype: int = FLOAT32
     quantized: tuple[float, int] | None = None
+    bits: int = 8
 
 
 class Graph(NamedTuple):
@@ -139,9 +140,12 @@ def _tensor(builder: flatbuffers.Builder, tensor: Tensor) -> int:
     name = builder.CreateString(tensor.name)
     shape = numbers(builder, tensor.shape)
     scale, offset = tensor.quantized or (0.0, 0)
-    builder.StartObject(2)
-    builder.PrependFloat32Slot(0, scale, 0.0)
-    builder.PrependInt32Slot(1, offset, 0)
+    told = int(tensor.bits < 8)
+    builder.StartObject(2 + told)
+    if told:
+        builder.PrependUint32Slot(0, tensor.bits, 0)
+    builder.PrependFloat32Slot(told, scale, 0.0)
+    builder.PrependInt32Slot(told + 1, offset, 0)
     pair = builder.EndObject()
     dynamic = vector(builder, [])
     builder.StartObject(16)
@@ -151,7 +155,7 @@ def _tensor(builder: flatbuffers.Builder, tensor: Tensor) -> int:
     builder.PrependUOffsetTRelativeSlot(7, shape, 0)
     builder.PrependUOffsetTRelativeSlot(8, dynamic, 0)
     builder.PrependUOffsetTRelativeSlot(9, name, 0)
-    builder.PrependUint32Slot(13, 0 if tensor.quantized else UNDEFINED, UNDEFINED)
-    builder.PrependUint8Slot(14, 1, 0)
+    builder.PrependUint32Slot(13, 2 * told if tensor.quantized else UNDEFINED, UNDEFINED)
+    builder.PrependUint8Slot(14, 1 + 2 * told, 0)
     builder.PrependUOffsetTRelativeSlot(15, pair, 0)
     return builder.EndObject()

@@ -16,18 +16,19 @@ from tests.make.flatbuffer import numbers, vector
 FLOAT32, UFIXED8 = 0x232, 0x408
 INPUT, OUTPUT, INSIDE, STATIC = 0, 1, 3, 4
 BUILD = "2.51.0.260929181845"
-_UNDEFINED = 0x7FFFFFFF
+_UNDEFINED, _WITH_BITWIDTH = 0x7FFFFFFF, 2
 _ALIGNMENT = 8  # of the records that QAIRT writes
 
 
 class Tensor(NamedTuple):
-    """`quantized` is (scale, offset)."""
+    """`quantized` is (scale, offset); fewer than 8 `bits` are encoded in a form of their own."""
 
     name: str
     kind: int = INPUT
     shape: tuple[int, ...] = (1, 3, 8, 8)
     dtype: int = FLOAT32
     quantized: tuple[float, int] | None = None
+    bits: int = 8
 
 
 class Graph(NamedTuple):
@@ -163,21 +164,23 @@ def _graph(builder: flatbuffers.Builder, graph: Graph) -> int:
 def _tensor(builder: flatbuffers.Builder, tensor: Tensor) -> int:
     name = builder.CreateString(tensor.name)
     shape = numbers(builder, tensor.shape)
-    encoding = _encoding(builder, tensor.quantized)
+    encoding = _encoding(builder, tensor)
     return _table(
         builder, {1: name, 3: shape, 5: encoding}, {0: 1, 2: tensor.kind, 6: tensor.dtype, 7: tensor.dtype}
     )
 
 
-def _encoding(builder: flatbuffers.Builder, quantized: tuple[float, int] | None) -> int:
-    if quantized is None:
+def _encoding(builder: flatbuffers.Builder, tensor: Tensor) -> int:
+    if tensor.quantized is None:
         return _table(builder, {}, {0: _UNDEFINED})
+    scale, offset = tensor.quantized
     builder.StartObject(5)
-    builder.PrependUint32Slot(0, 8, 0)
-    builder.PrependFloat32Slot(3, quantized[0], 0.0)
-    builder.PrependInt32Slot(4, quantized[1], 0)
+    builder.PrependUint32Slot(0, tensor.bits, 0)
+    builder.PrependFloat32Slot(3, scale, 0.0)
+    builder.PrependInt32Slot(4, offset, 0)
     pair = builder.EndObject()
     builder.StartObject(3)
+    builder.PrependUint32Slot(0, 0 if tensor.bits >= 8 else _WITH_BITWIDTH, 0)
     builder.PrependUint8Slot(1, 1, 0)
     builder.PrependUOffsetTRelativeSlot(2, pair, 0)
     return builder.EndObject()

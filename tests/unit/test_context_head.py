@@ -45,6 +45,15 @@ def test_tensors_have_names_types_shapes_and_quantization(saved):
     assert (output.dtype, output.shape, output.scale, output.offset) == ("ufixed8", (1, 1000), 0.5, -7)
 
 
+def test_scale_and_offset_of_four_bits_are_read_from_an_encoding_of_their_own(saved):
+    four = Tensor("x", dtype=0x308, quantized=(0.25, 3), bits=4)
+    path = saved(context([Graph(inputs=(four,))]))
+
+    (graph,) = read_head(path).graphs
+
+    assert (graph.inputs[0].dtype, graph.inputs[0].scale, graph.inputs[0].offset) == ("sfixed8", 0.25, 3)
+
+
 def test_an_element_type_that_no_table_knows_is_shown_in_hex(saved):
     path = saved(context([Graph(inputs=(Tensor("x", dtype=0x7AB),))]))
 

@@ -8,8 +8,10 @@ import zipfile
 import pytest
 
 from packager.errors import UnreadableFile
+from packager.facts import dlc_topology
 from packager.facts.context_head import read_head
 from packager.facts.dlc import read_dlc
+from packager.facts.flatbuffer import Buffer
 from packager.facts.identify import identify, read
 from packager.facts.types import DlcFacts
 from tests.make import context as contexts
@@ -108,6 +110,17 @@ def test_graphs_have_inputs_and_outputs_with_types_shapes_and_quantization(saved
     assert (y.name, y.dtype, y.shape, y.scale, y.offset) == ("y", "float32", (1, 10), None, None)
     assert [(tensor.name, tensor.shape) for tensor in second.inputs] == [("b", ()), ("c", (7,))]
     assert second.outputs == ()
+
+
+@pytest.mark.parametrize("bits", [4, 8])
+def test_scale_and_offset_are_read_from_both_encodings_that_have_one_pair(saved, bits):
+    tensor = Tensor("x", dtype=0x308, quantized=(0.25, -1), bits=bits)
+    path = saved(qairt_dlc([Graph("net", (tensor,))]))
+
+    (graph,) = read_dlc(path).graphs
+
+    (x,) = graph.inputs
+    assert (x.dtype, x.scale, x.offset) == ("sfixed8", 0.25, -1)
 
 
 def test_the_topology_of_the_first_snpe_is_not_looked_into(saved):
@@ -284,7 +297,11 @@ def test_an_encrypted_record_is_refused(saved):
 
 
 @pytest.mark.parametrize(
-    ("name", "reason"), [("model", "a topology of"), ("dlc.metadata", "record dlc.metadata of")]
+    ("name", "reason"),
+    [
+        ("model", f"a topology of {0xFFFFFFF0} bytes"),
+        ("dlc.metadata", f"more than {4 << 20} bytes of metadata"),
+    ],
 )
 def test_a_record_of_an_absurd_size_is_refused_before_it_is_unpacked(saved, name, reason):
     content = bytearray(
@@ -296,7 +313,96 @@ def test_a_record_of_an_absurd_size_is_refused_before_it_is_unpacked(saved, name
 
     refusal = refusal_of(path)
 
-    assert refusal.reason == f"{reason} {0xFFFFFFF0} bytes"
+    assert refusal.reason == reason
+
+
+def test_metadata_is_bounded_however_many_records_it_is_spread_over(saved):
+    records = {f"dlc.metadata{number}": bytes(1 << 20) for number in range(5)}
+    path = saved(plain_zip({"model": head(4) + topology(), **records}, zipfile.ZIP_DEFLATED))
+
+    refusal = refusal_of(path)
+
+    assert refusal.reason == f"more than {4 << 20} bytes of metadata"
+
+
+def test_a_second_record_of_a_name_is_refused(saved):
+    content = plain_zip({"model": head(4) + topology(), "again": head(4) + topology()})
+    path = saved(content.replace(b"again", b"model"))
+
+    refusal = refusal_of(path)
+
+    assert refusal.reason == "a second record model"
+    assert refusal.offset == content.index(b"again") + len(b"again")
+
+
+def test_records_that_share_bytes_are_refused(saved):
+    whole = contexts.context()
+    content = plain_zip({"model": head(4) + topology(), "one": whole, "two": b""})
+    directory = content.index(b"PK\x01\x02")
+    entry = content.index(b"two", directory) - 46
+    header = struct.pack("<I", content.index(b"one") - 30)
+    # Its local header is that of the first record, so that both lead to the same bytes.
+    sizes = struct.pack("<2I", len(whole), len(whole))
+    forged = content[: entry + 20] + sizes + content[entry + 28 : entry + 42] + header + content[entry + 46 :]
+    path = saved(forged)
+
+    refusal = refusal_of(path)
+
+    assert refusal.reason == "record two begins inside record one"
+
+
+@pytest.mark.parametrize(
+    ("tool", "lineage"), [("qairt-converter", "qairt"), ("snpe-onnx-to-dlc", "snpe2"), ("", "qairt")]
+)
+def test_a_container_that_kept_only_its_compiled_model_is_read(saved, nowhere, tool, lineage):
+    told = metadata(tool, BUILD) if tool else b""
+    path = saved(plain_zip({"dlc.metadata": told, "compiled": contexts.context(soc_model=57)}))
+
+    facts = read_dlc(path, nowhere)
+
+    (cache,) = facts.caches
+    assert (identify(path), facts.lineage, facts.graphs) == ("dlc", lineage, ())
+    assert cache.context.soc_model == 57
+
+
+@pytest.mark.parametrize(
+    ("absurd", "reason"),
+    [
+        ([Graph("net", (Tensor("x", shape=(1,) * 33),))], "33 elements where at most 32 make sense"),
+        ([Graph("n" * 4097)], "4097 elements where at most 4096 make sense"),
+    ],
+    ids=["dimensions", "name"],
+)
+def test_an_absurd_length_in_a_topology_is_refused(saved, absurd, reason):
+    path = saved(qairt_dlc(absurd))
+
+    assert refusal_of(path).reason == reason
+
+
+def test_a_topology_of_more_inputs_and_outputs_than_make_sense_is_refused(saved, monkeypatch):
+    monkeypatch.setattr(dlc_topology, "MOST_AT_BORDERS", 3)
+    path = saved(qairt_dlc([Graph("one"), Graph("two")]))  # of two each
+
+    refusal = refusal_of(path)
+
+    assert refusal.reason == "more than 3 inputs and outputs"
+
+
+def test_a_topology_of_more_tables_than_make_sense_is_refused(tmp_path):
+    buffer = Buffer(tmp_path, topology(), 8, "topology", tables=4)
+
+    with pytest.raises(UnreadableFile) as refusal:
+        dlc_topology.graphs(buffer)
+
+    assert refusal.value.reason == "more than 4 tables in the topology"
+
+
+def test_a_topology_of_more_graphs_than_make_sense_is_refused(saved):
+    path = saved(qairt_dlc([Graph("net", ())] * 4097))
+
+    refusal = refusal_of(path)
+
+    assert refusal.reason == "more than 4096 graphs"
 
 
 def test_without_a_model_there_is_nothing_to_tell_the_lineage_from(saved):

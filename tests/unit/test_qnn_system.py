@@ -70,6 +70,12 @@ def small_graphs(memory, version, **layout):
     ]
 
 
+def large_graphs(memory):
+    """Two graphs of so many tensors that only one of them would do."""
+    inputs = [memory.tensor("x", ())] * 40_000
+    return [memory.graph("one", inputs, [], 3), memory.graph("two", inputs, [], 3)]
+
+
 @pytest.mark.parametrize(("version", "stride"), [(1, 48), (1, 64), (1, 88), (2, 64), (2, 88), (3, 88)])
 def test_the_stride_of_graphs_is_found_for_every_version_a_library_may_know(memory, version, stride):
     address = memory.context(3, small_graphs(memory, version), stride)
@@ -148,9 +154,10 @@ def test_scale_and_offset_are_read_from_both_encodings_that_have_one_pair(memory
         (lambda memory: memory.context(9, [], 48), "metadata of version 9; 1 to 3 are known"),
         (lambda memory: memory.context(3, [], 48, count=1 << 20), "1048576 graphs, at most 4096 make sense"),
         (lambda memory: memory.context(3, small_graphs(memory, 7), 88), "has none of the strides"),
+        (lambda memory: memory.context(3, large_graphs(memory), 88), "80000 tensors, at most 65536 make"),
         (lambda memory: 0, "no address for the metadata"),
     ],
-    ids=["version", "count", "graphs", "null"],
+    ids=["version", "count", "graphs", "tensors", "null"],
 )
 def test_nonsense_is_refused_before_it_is_followed(memory, spoil, reason):
     address = spoil(memory)
