@@ -1,4 +1,4 @@
-"""Reads what the Qualcomm AI Hub and its apps write beside a model: its metadata, and qai_hub_apps.json."""
+"""Reads what the Qualcomm AI Hub writes about a model: its metadata, its releases, and the note of an app."""
 
 from __future__ import annotations
 
@@ -6,8 +6,14 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from packager.facts.config_types import AiHubFacts, AiHubModelFile, HubAppsFacts
-from packager.facts.json_text import integer, json_document
+from packager.facts.config_types import (
+    AiHubAsset,
+    AiHubFacts,
+    AiHubModelFile,
+    AiHubReleaseFacts,
+    HubAppsFacts,
+)
+from packager.facts.json_text import integer, json_document, objects, strings
 from packager.facts.reading import opened
 from packager.facts.yaml_text import yaml_document
 
@@ -30,11 +36,7 @@ def read_ai_hub(path: Path) -> AiHubFacts:
         chipset=_text(chip.get("name")),
         soc_model=integer(chip.get("soc_model")),
         hexagon_arch=int(arch[1]) if arch else None,
-        tool_versions={
-            name: str(version)
-            for name, version in _object(top.get("tool_versions")).items()
-            if isinstance(version, str | int | float) and not isinstance(version, bool)
-        },
+        tool_versions=_versions(top.get("tool_versions")),
         files=tuple(
             AiHubModelFile(
                 name=name,
@@ -47,17 +49,35 @@ def read_ai_hub(path: Path) -> AiHubFacts:
     )
 
 
+def read_ai_hub_release(path: Path) -> AiHubReleaseFacts:
+    """What can be downloaded of a model. Raises UnreadableFile, InputUnavailable."""
+    top = _object(_document(path))
+    return AiHubReleaseFacts(
+        model=_text(top.get("model_id")),
+        version=_text(top.get("aihm_version")),
+        assets=tuple(
+            AiHubAsset(
+                runtime=_constant(asset.get("runtime"), "runtime_"),
+                precision=_constant(asset.get("precision"), "precision_"),
+                chipset=_text(asset.get("chipset")),
+                url=_text(asset.get("download_url")),
+                tool_versions=_versions(asset.get("tool_versions")),
+            )
+            for asset in objects(top.get("assets"))
+        ),
+    )
+
+
 def read_hub_apps(path: Path) -> HubAppsFacts:
     """What an app of Qualcomm's says about its model. Raises UnreadableFile, InputUnavailable."""
     top = _object(json_document(path))
     model = _object(top.get("model"))
     requested = _object(model.get("requested"))
-    files = model.get("files")
     return HubAppsFacts(
         model=_text(model.get("model_id")),
         chipset=_text(requested.get("chipset")),
         device=_text(requested.get("device")),
-        files=tuple(name for name in files if isinstance(name, str)) if isinstance(files, list) else (),
+        files=strings(model.get("files")),
         tool_version=_text(top.get("cli_version")),
     )
 
@@ -75,6 +95,20 @@ def _object(value: object) -> dict[str, object]:
 
 def _text(value: object) -> str | None:
     return value if isinstance(value, str) and value else None
+
+
+def _constant(value: object, prefix: str) -> str | None:
+    """`RUNTIME_QNN_DLC`, as protobuf writes a constant, as `qnn_dlc`."""
+    text = _text(value)
+    return text.lower().removeprefix(prefix) if text else None
+
+
+def _versions(value: object) -> dict[str, str]:
+    return {
+        name: str(version)
+        for name, version in _object(value).items()
+        if isinstance(version, str | int | float) and not isinstance(version, bool)
+    }
 
 
 def _tensors(value: object) -> Iterator[str]:

@@ -114,6 +114,28 @@ class AiHubFacts(Frozen):
     supplements: tuple[str, ...] = ()
 
 
+class AiHubAsset(Frozen):
+    """A model to download: for one runtime and precision, and for one chipset unless it is for all."""
+
+    runtime: str | None = None
+    precision: str | None = None
+    chipset: str | None = None
+    url: str | None = None
+    tool_versions: dict[str, str] = Field(default_factory=dict)
+
+
+class AiHubReleaseFacts(Frozen):
+    """The list of what a release of qai-hub-models has of one model (release-assets.json or .yaml).
+
+    Runtimes and precisions are lower case without a prefix, as in the metadata beside a model.
+    """
+
+    kind: Literal["ai-hub-release"] = "ai-hub-release"
+    model: str | None = None
+    version: str | None = None
+    assets: tuple[AiHubAsset, ...] = ()
+
+
 class HubAppsFacts(Frozen):
     """A qai_hub_apps.json: which model was put into an app of Qualcomm's, for what, with which files."""
 
@@ -126,11 +148,15 @@ class HubAppsFacts(Frozen):
 
 
 class ModelPackageVariant(Frozen):
-    """One variant of a component of an ONNX Runtime model package; its folder is inside the component's."""
+    """One variant of a component of an ONNX Runtime model package; its folder is inside the component's.
+
+    `files` are the model and the descriptions that it names inside its folder, without shared assets.
+    """
 
     component: str | None
     name: str
     folder: str
+    files: tuple[str, ...] = ()
     ep: str | None = None
     device: str | None = None
     compatibility: str | None = None
@@ -139,13 +165,14 @@ class ModelPackageVariant(Frozen):
 class ModelPackageFacts(Frozen):
     """The manifest of an ONNX Runtime model package, or one of its components.
 
-    `components` are the paths of components that are files of their own. In a component by itself,
-    `schema_version` is None.
+    `components` are the paths of components that are files or folders of their own, `shared_assets` the
+    paths of assets that lie elsewhere than usual. In a component by itself, `schema_version` is None.
     """
 
     kind: Literal["model-package"] = "model-package"
     schema_version: str | None = None
     components: tuple[str, ...] = ()
+    shared_assets: tuple[str, ...] = ()
     variants: tuple[ModelPackageVariant, ...] = ()
 
 

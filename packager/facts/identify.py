@@ -25,8 +25,8 @@ from packager.facts.yaml_text import yaml_kind
 
 Kind = Literal[
     "elf", "pe", "catalogue", "context-binary", "onnx", "dlc", "archive", "htp-config", "genie-config",
-    "runner-config", "environment", "android-manifest", "ai-hub-metadata", "hub-apps", "model-package",
-    "other",
+    "runner-config", "environment", "android-manifest", "ai-hub-metadata", "ai-hub-release", "hub-apps",
+    "model-package", "other",
 ]  # fmt: skip
 
 _HEAD = 512
@@ -49,6 +49,7 @@ _READERS = {
     "runner-config": ("packager.facts.runner_config", "read_runner_config"),
     "environment": ("packager.facts.environment", "read_environment"),
     "ai-hub-metadata": ("packager.facts.ai_hub", "read_ai_hub"),
+    "ai-hub-release": ("packager.facts.ai_hub", "read_ai_hub_release"),
     "hub-apps": ("packager.facts.ai_hub", "read_hub_apps"),
     "model-package": ("packager.facts.model_package", "read_model_package"),
     "android-manifest": ("packager.facts.android_manifest", "read_android_manifest"),

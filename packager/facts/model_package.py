@@ -8,6 +8,8 @@ from pathlib import Path
 from packager.facts.config_types import ModelPackageFacts, ModelPackageVariant
 from packager.facts.json_text import integer, json_document, objects
 
+_SHARED = "sha256:"  # begins the address of a shared asset, where a path could stand
+
 
 def read_model_package(path: Path) -> ModelPackageFacts:
     """What it declares. Raises UnreadableFile, InputUnavailable."""
@@ -15,14 +17,15 @@ def read_model_package(path: Path) -> ModelPackageFacts:
     top = document if isinstance(document, dict) else {}
     components = top.get("components")
     declared = components if isinstance(components, dict) else {}
-    version = top.get("schema_version")
+    version, whole = top.get("schema_version"), integer(top.get("schema_version"))
     variants = list(_variants(_word(top.get("component_name")), top))
     for name, component in declared.items():
         if isinstance(component, dict):
             variants += _variants(name, component)
     return ModelPackageFacts(
-        schema_version=f"{version}.0" if integer(version) is not None else _word(version),
-        components=tuple(value for value in declared.values() if isinstance(value, str)),
+        schema_version=f"{whole}.0" if whole is not None else _word(version),
+        components=_words(declared),
+        shared_assets=_words(top.get("shared_assets")),
         variants=tuple(variants),
     )
 
@@ -37,10 +40,24 @@ def _variants(component: str | None, body: dict[str, object]) -> Iterator[ModelP
                 component=component,
                 name=name,
                 folder=_word(variant.get("variant_directory")) or name,
+                files=tuple(_files(variant.get("executor_info"))),
                 ep=_word(said.get("ep")),
                 device=_word(said.get("device")),
                 compatibility=_word(said.get("compatibility_string")),
             )
+
+
+def _files(executors: object) -> Iterator[str]:
+    """What each executor is told: a file with a description, or the description, which names ORT's model."""
+    for told in executors.values() if isinstance(executors, dict) else ():
+        name = _word(told.get("model_file")) if isinstance(told, dict) else _word(told)
+        if name and not name.startswith(_SHARED):
+            yield name
+
+
+def _words(value: object) -> tuple[str, ...]:
+    """The values of an object that are text."""
+    return tuple(one for one in value.values() if isinstance(one, str)) if isinstance(value, dict) else ()
 
 
 def _word(value: object) -> str | None:

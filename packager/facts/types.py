@@ -12,6 +12,7 @@ from pydantic import Field
 
 from packager.facts.config_types import (
     AiHubFacts,
+    AiHubReleaseFacts,
     AndroidManifestFacts,
     EnvironmentFacts,
     GenieFacts,
@@ -261,6 +262,7 @@ Facts = Annotated[
     | EnvironmentFacts
     | GenieFacts
     | AiHubFacts
+    | AiHubReleaseFacts
     | HubAppsFacts
     | ModelPackageFacts
     | AndroidManifestFacts

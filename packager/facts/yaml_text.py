@@ -1,4 +1,7 @@
-"""YAML files of configuration, read within limits: no aliases, which can make a bomb of a short file."""
+"""YAML files of configuration, read within limits.
+
+Without aliases, which make a bomb of a short file, and tags, which promise a type that a text may not have.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +19,14 @@ if TYPE_CHECKING:
 _MAX_SIZE = 256 << 10  # metadata of the largest models is 60 kB
 _MAX_EVENTS = 50_000
 _MAX_DEPTH = 32
+_WHOLE = re.compile(r"[-+]?\d{1,18}")
 _MAPPING = re.compile(rb"(?:\s*(?:#[^\n]*)?\n|---\s*\n)*[A-Za-z_][\w-]*:(?:\s|$)")
 
 
 def yaml_document(path: Path) -> object:
-    """The value that a YAML file holds, of plain types only.
+    """The value that a YAML file holds: mappings, lists, text, whole numbers, true, false and null.
 
-    Raises UnreadableFile when it is larger than 256 KiB, no YAML, nested too deep, or uses aliases,
+    Raises UnreadableFile when it is larger than 256 KiB, no YAML, nested too deep, or uses aliases or tags,
     InputUnavailable when it cannot be opened.
     """
     return _parsed(path, content_within(path, _MAX_SIZE, "configuration"))
@@ -53,14 +57,39 @@ def _parsed(path: Path, content: bytes) -> object:
             depth -= isinstance(event, yaml.CollectionEndEvent)
             if isinstance(event, yaml.AliasEvent):
                 refuse(_offset(text, event.start_mark), "it uses an alias, which no metadata needs")
+            if getattr(event, "tag", None) is not None:
+                refuse(_offset(text, event.start_mark), "it uses a tag, which no metadata needs")
             if depth > _MAX_DEPTH or number > _MAX_EVENTS:
                 refuse(_offset(text, event.start_mark), "it is nested too deep or has too many values")
-        made: object = yaml.safe_load(text)
+        return _value(yaml.compose(text, Loader=yaml.SafeLoader))
     except yaml.MarkedYAMLError as error:
         refuse(_offset(text, error.problem_mark), error.problem or "this is no YAML")
-    except (yaml.YAMLError, ValueError) as error:  # a character or a date that does not exist
+    except yaml.YAMLError as error:
         refuse(0, str(error).partition("\n")[0])
-    return made
+    except (ValueError, OverflowError):
+        refuse(0, "it has an escape or a version number that stands for nothing")
+
+
+def _value(node: yaml.Node | None) -> object:
+    """The value of a node. All but null, true, false and whole numbers is text: 2.50 is a version, not 2.5.
+
+    Raises ValueError where an escape makes half of a surrogate pair.
+    """
+    import yaml
+
+    if isinstance(node, yaml.MappingNode):
+        return {str(_value(key)): _value(value) for key, value in node.value}
+    if isinstance(node, yaml.SequenceNode):
+        return [_value(value) for value in node.value]
+    if not isinstance(node, yaml.ScalarNode):  # an empty file
+        return None
+    text = node.value.encode("utf-16", "surrogatepass").decode("utf-16")
+    kind = node.tag.rpartition(":")[2]
+    if kind == "int" and _WHOLE.fullmatch(text):
+        return int(text)
+    if kind == "bool":
+        return text.lower() in ("true", "yes", "on")
+    return None if kind == "null" else text
 
 
 def _offset(text: str, mark: yaml.Mark | None) -> int:

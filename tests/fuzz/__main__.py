@@ -3,7 +3,7 @@
     python -m tests.fuzz [--seconds N] [--only TARGET]
 
 Prints how many inputs each reader was given. A crash, an input that takes longer than ten seconds and memory
-beyond 700 MB end with exit code 1, and the input that did it is shown in hex.
+beyond 700 MB end with exit code 1, and the input that did it goes to stderr in hex.
 """
 
 from __future__ import annotations
@@ -37,26 +37,31 @@ class Outcome(NamedTuple):
     problem: str | None
 
 
-def fuzz(target: str, seconds: int) -> Outcome:
-    """Fuzz one target in a process of its own."""
+def fuzz(
+    target: str, seconds: int, *, per_input: int = SECONDS_PER_INPUT, megabytes: int = MEGABYTES
+) -> Outcome:
+    """Fuzz one target in a process of its own, with limits for each input."""
     with tempfile.TemporaryDirectory() as folder:
         options = (
             f"-max_total_time={seconds}",
-            f"-timeout={SECONDS_PER_INPUT}",
-            f"-rss_limit_mb={MEGABYTES}",
+            f"-timeout={per_input}",
+            f"-rss_limit_mb={megabytes}",
             f"-artifact_prefix={folder}/found-",
             "-max_len=16384",
             "-print_final_stats=1",
             "-verbosity=0",
         )
-        done = subprocess.run(
-            [sys.executable, "-m", "tests.fuzz.worker", target, folder, *options],
-            capture_output=True,
-            text=True,
-            errors="replace",
-            check=False,
-            timeout=seconds * 4 + 120,
-        )
+        try:
+            done = subprocess.run(
+                [sys.executable, "-m", "tests.fuzz.worker", target, folder, *options],
+                capture_output=True,
+                text=True,
+                errors="replace",
+                check=False,
+                timeout=seconds * 4 + 120,
+            )
+        except subprocess.TimeoutExpired as late:
+            return Outcome(target, 0, 0, "\n".join([str(late), *_found(Path(folder))]))
         said = done.stderr + done.stdout
         executed, peak = _EXECUTED.search(said), _PEAK.search(said)
         problem = None
@@ -93,7 +98,7 @@ def main() -> int:
     show(rows)
     for one in outcomes:
         if one.problem:
-            sys.stdout.write(f"\n{one.target}:\n{one.problem}\n")
+            sys.stderr.write(f"\n{one.target}:\n{one.problem}\n")
     sys.stdout.write(f"\n{len(outcomes)} readers, {sum(one.inputs for one in outcomes)} inputs\n")
     return int(any(one.problem for one in outcomes))
 

@@ -40,7 +40,17 @@ _GENIE = {
         "engine": {"backend": {"type": "QnnHtp"}, "model": {"binary": {"ctx-bins": ["a.bin"]}}},
     }
 }
-_VARIANT = {"ep": "QNNExecutionProvider", "compatibility_string": "v2:6:2.51:5.51:73:77:8:0"}
+_ASSET = {
+    "runtime": "RUNTIME_ONNX",
+    "precision": "PRECISION_FLOAT",
+    "download_url": "u",
+    "tool_versions": {"qairt": 2.43},
+}
+_VARIANT = {
+    "ep": "QNNExecutionProvider",
+    "compatibility_string": "v2:6:2.51:5.51:73:77:8:0",
+    "executor_info": {"ort": {"model_file": "m.onnx"}},
+}
 
 SEEDS: dict[str, tuple[bytes, ...]] = {
     "elf": (
@@ -81,6 +91,14 @@ SEEDS: dict[str, tuple[bytes, ...]] = {
     "ai-hub-metadata": (
         json.dumps(_HUB).encode(),
         b"tool_versions:\n  qairt: 2.43\nmodel_files:\n  a.bin: {}\n",
+    ),
+    "yaml": (
+        b"---\n# c\na: {b: [1, 0x1f, 1:2.5, ~, 2020-01-02T03:04:05+01:00], 'c': \"d\"}\n",
+        b"a: |\n  b\n? c\n: !!int 1\nd: &e [1]\nf: *e\n...\n",
+    ),
+    "ai-hub-release": (
+        json.dumps({"model_id": "m", "assets": [_ASSET]}).encode(),
+        b"assets:\n- runtime: onnx\n  precision: w8a8\n  download_url: u\n",
     ),
     "hub-apps": (b'{"registry_version": "1", "model": {"model_id": "m", "files": ["a"]}}',),
     "model-package": (

@@ -4,19 +4,34 @@ from __future__ import annotations
 
 import importlib
 import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
 from packager.errors import HexpackError
 from packager.facts import identify
+from packager.model import Frozen
 from tests.fuzz.seeds import SEEDS
 
 # Read by the vendor's library in a process of its own. Ours is the reader of the head, which is also what reads
 # contexts inside other files here.
 _NOT_OURS = {"context-binary"}
 
-TRIAL = "HEXPACK_FUZZ_TRIAL"  # makes every reader fail for files that begin with a b
+TRIAL = "HEXPACK_FUZZ_TRIAL"  # names the fault that every reader then has for files that begin with a b
+
+
+def _hang() -> None:
+    while True:
+        pass
+
+
+# Fuzzing that cannot find these finds nothing.
+_FAULTS: dict[str, Callable[[], object]] = {
+    "crash": lambda: 1 // 0,
+    "hang": _hang,
+    "memory": lambda: (bytearray(b"x") * (300 << 20), time.sleep(3)),  # it is looked at once in a second
+}
 
 
 class Target(NamedTuple):
@@ -41,19 +56,21 @@ def targets() -> dict[str, Target]:
         ),
         Target("tree", _tree, SEEDS["archive"]),
         Target("manifest", _reader("packager.manifest", "load"), SEEDS["manifest"]),
-        Target("yaml", _reader("packager.facts.yaml_text", "yaml_document"), SEEDS["ai-hub-metadata"]),
+        Target("yaml", _reader("packager.facts.yaml_text", "yaml_document"), SEEDS["yaml"]),
     ]
     return {target.name: target for target in found}
 
 
 def try_one(target: Target, path: Path) -> None:
-    """Read a file. Any exception but one of ours is a finding."""
-    if os.environ.get(TRIAL) and path.read_bytes()[:1] == b"b":
-        raise ZeroDivisionError("a fault on trial: fuzzing that cannot find it finds nothing")
+    """Read a file, and write the facts and read them again. Any exception but one of ours is a finding."""
+    if TRIAL in os.environ and path.read_bytes()[:1] == b"b":
+        _FAULTS[os.environ[TRIAL]]()
     try:
-        target.read(path)
+        facts = target.read(path)
     except HexpackError:
         return
+    if isinstance(facts, Frozen):
+        type(facts).model_validate_json(facts.model_dump_json())
 
 
 def _reader(module: str, name: str) -> Callable[[Path], object]:

@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from packager.errors import UnreadableFile
-from packager.facts.ai_hub import read_ai_hub, read_hub_apps
-from packager.facts.config_types import ModelPackageVariant
+from packager.facts.ai_hub import read_ai_hub, read_ai_hub_release, read_hub_apps
+from packager.facts.config_types import AiHubAsset, ModelPackageVariant
 from packager.facts.identify import examine, identify
 from packager.facts.model_package import read_model_package
 from packager.facts.yaml_text import yaml_document
@@ -89,6 +89,42 @@ def test_a_value_of_the_wrong_type_counts_as_not_said(saved, wrong):
     assert facts.soc_model is None
 
 
+RELEASE = {
+    "aihm_version": "0.65.0",
+    "model_id": "sesr_m5",
+    "assets": [
+        {
+            "precision": "PRECISION_W8A8",
+            "runtime": "RUNTIME_QNN_CONTEXT_BINARY",
+            "chipset": "qualcomm-qcs6490-proxy",
+            "download_url": "https://example.com/a.zip",
+            "tool_versions": {"qairt": "2.43.0"},
+        },
+        {"precision": "float", "runtime": "tflite", "download_url": "https://example.com/b.zip"},
+    ],
+}
+
+
+@pytest.mark.parametrize("write", [json.dumps, yaml.safe_dump])
+def test_a_release_of_the_ai_hub_lists_what_can_be_downloaded(saved, write):
+    path = saved(write(RELEASE))
+
+    facts = examine(path)
+
+    assert facts == read_ai_hub_release(path)
+    assert (facts.model, facts.version) == ("sesr_m5", "0.65.0")
+    assert facts.assets == (
+        AiHubAsset(
+            runtime="qnn_context_binary",
+            precision="w8a8",
+            chipset="qualcomm-qcs6490-proxy",
+            url="https://example.com/a.zip",
+            tool_versions={"qairt": "2.43.0"},
+        ),
+        AiHubAsset(runtime="tflite", precision="float", url="https://example.com/b.zip"),
+    )
+
+
 def test_an_app_of_qualcomms_says_which_model_it_holds(saved):
     path = saved(
         {
@@ -156,10 +192,33 @@ def test_a_model_package_declares_its_variants_in_either_file_and_in_an_older_dr
 
 
 def test_a_component_in_a_file_of_its_own_is_named_by_its_path(saved):
-    facts = read_model_package(saved({"schema_version": "1.0", "components": {"decoder": "parts/decoder"}}))
+    assets = {"sha256:00": "/opt/tokenizer"}
+
+    facts = read_model_package(
+        saved({"schema_version": 1.0, "components": {"decoder": "parts/decoder"}, "shared_assets": assets})
+    )
 
     assert facts.components == ("parts/decoder",)
-    assert facts.variants == ()
+    assert facts.shared_assets == ("/opt/tokenizer",)
+    assert (facts.schema_version, facts.variants) == ("1.0", ())
+
+
+@pytest.mark.parametrize(
+    ("executors", "files"),
+    [
+        ({"ort": {"model_file": "m.onnx"}, "other": {"filename": "m.bin"}}, ("m.onnx",)),
+        ({"ort": "ort_info.json", "genai": "genai_config.json"}, ("ort_info.json", "genai_config.json")),
+        ({"ort": {"model_file": "sha256:00/m.onnx"}}, ()),
+        ({"ort": {"model_file": 3}}, ()),
+        (["ort"], ()),
+    ],
+)
+def test_a_variant_names_its_model_and_what_describes_it(saved, executors, files):
+    path = saved({"variants": {"qnn": {"ep": "QNNExecutionProvider", "executor_info": executors}}})
+
+    (variant,) = read_model_package(path).variants
+
+    assert variant.files == files
 
 
 def test_a_variant_without_a_folder_lies_in_one_of_its_own_name(saved):
@@ -183,14 +242,24 @@ def test_other_yaml_is_none_of_these(saved, text):
     assert identify(saved(text)) == "other"
 
 
+def test_versions_and_all_but_simple_values_are_read_from_yaml_as_they_are_written(saved):
+    path = saved('[2.50, 1:30, 2020-13-45, 0x1F, =, 07, -3, true, ~, "\\ud800\\udc00"]')
+
+    assert yaml_document(path) == ["2.50", "1:30", "2020-13-45", "0x1F", "=", 7, -3, True, None, "𐀀"]
+
+
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
         ("a: &x [1]\nb: *x\n", "alias"),
         ("a: " + "[" * 40 + "]" * 40, "nested too deep"),
         ("a: [1\nb: 2\n", "expected"),
-        ("a: 2020-13-45\n", "month"),
-        ("a: !!python/object:os.system {}\n", "could not determine a constructor"),
+        ('a: "\\ud800"\n', "stands for nothing"),
+        ('a: "\\UFFFFFFFF"\n', "stands for nothing"),
+        (f"%YAML 1.{'1' * 5000}\n---\na: 1\n", "stands for nothing"),
+        ("a: \x01\n", "special characters"),
+        ("a: !!python/object:os.system {}\n", "it uses a tag"),
+        ("a: !!int\n", "it uses a tag"),
     ],
 )
 def test_yaml_that_could_do_harm_is_refused(saved, text, reason):

@@ -1,4 +1,4 @@
-"""HEX604 to HEX607: what is written about a model, against what is in the package."""
+"""HEX604 to HEX608: what is written about a model, against what is in the package."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def portable() -> Case:
     return with_file(without(sound_case(), CONTEXT), staged("share/models/m.dlc", "dlc", OtherFacts()))
 
 
-def test_HEX604_fires_for_a_model_made_with_a_newer_release():
-    case = described(portable(), tool_versions={"qairt": "2.52.1.261001000000_9"})
+def test_HEX604_fires_for_a_dlc_made_with_a_newer_release():
+    case = described(portable(), runtime="qnn_dlc", tool_versions={"qairt": "2.52.1.261001000000_9"})
 
     (finding,) = (finding for finding in findings(case) if finding.rule == "HEX604")
 
@@ -38,11 +38,12 @@ def test_HEX604_fires_for_a_model_made_with_a_newer_release():
     "versions", [{"qairt": "2.51.0.260929181845"}, {"qairt": "2.43"}, {"tflite": "9"}, {}]
 )
 def test_HEX604_is_silent_for_the_runtimes_release_and_older_ones(versions):
-    assert rules(described(portable(), tool_versions=versions)) == []
+    assert rules(described(portable(), runtime="qnn_dlc", tool_versions=versions)) == []
 
 
-def test_HEX604_is_silent_where_a_context_speaks_for_itself():
-    assert rules(described(sound_case(), tool_versions={"qairt": "2.60"})) == []
+@pytest.mark.parametrize("runtime", ["qnn_context_binary", "precompiled_qnn_onnx", "onnx", "tflite", None])
+def test_HEX604_is_silent_about_contexts_and_models_without_anything_of_qairt(runtime):
+    assert rules(described(sound_case(), runtime=runtime, tool_versions={"qairt": "2.60"})) == []
 
 
 def test_HEX606_fires_for_a_part_that_is_missing():
@@ -55,26 +56,66 @@ def test_HEX606_fires_for_a_part_that_is_missing():
     assert (finding.rule, finding.found) == ("HEX606", "lists part2.bin, which is not beside it")
 
 
-def test_HEX606_fires_for_a_variant_whose_folder_is_missing():
-    facts = ModelPackageFacts(variants=(ModelPackageVariant(component="a", name="qnn", folder="npu"),))
-
-    assert rules(with_file(sound_case(), staged("share/manifest.json", "model-package", facts))) == ["HEX606"]
-
-
 def test_HEX606_is_silent_for_files_and_folders_that_are_there():
-    case = described(
-        sound_case(), files=(AiHubModelFile(name="qcs9075.bin"),), supplements=("../../licenses",)
-    )
-    facts = ModelPackageFacts(components=("models",))
+    files = (AiHubModelFile(name="qcs9075.bin"), AiHubModelFile(name="..\\models\\qcs9075.bin"))
 
-    assert rules(with_file(case, staged("share/manifest.json", "model-package", facts))) == []
+    case = described(sound_case(), files=files, supplements=("../../licenses",))
+
+    assert rules(case) == []
+
+
+def packaged(*, folder: str = "models", **facts: object) -> Case:
+    """The case with a model package in `share/`; its one variant lies in a folder there."""
+    variant = {"component": "a", "name": "qnn", "folder": folder} | dict(facts.pop("variant", {}))
+    package = ModelPackageFacts(variants=(ModelPackageVariant(**variant),), **facts)
+    return with_file(sound_case(), staged("share/manifest.json", "model-package", package))
+
+
+@pytest.mark.parametrize(
+    ("facts", "found", "wanted"),
+    [
+        ({"folder": "npu"}, "names npu, which is not there", "share/npu"),
+        ({"components": ("c.json",)}, "names c.json, which is not there", "share/c.json"),
+        (
+            {"components": ("models",)},
+            "names models/component.json, which is not there",
+            "share/models/component.json",
+        ),
+        ({"shared_assets": ("assets/t",)}, "names assets/t, which is not there", "share/assets/t"),
+        (
+            {"variant": {"files": ("m.onnx",)}},
+            "names models/m.onnx, which is not there",
+            "share/models/m.onnx",
+        ),
+    ],
+)
+def test_HEX608_fires_for_each_part_that_is_missing(facts, found, wanted):
+    (finding,) = findings(packaged(**facts))
+
+    assert (finding.rule, finding.found, finding.wanted) == ("HEX608", found, wanted)
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"variant": {"files": ("qcs9075.bin",)}, "components": ("manifest.json",)},
+        {"folder": ".."},
+        {"shared_assets": ("/opt/models/t", "C:\\models\\t", "../../elsewhere")},
+    ],
+)
+def test_HEX608_is_silent_for_what_is_there_and_for_what_is_elsewhere_on_the_device(facts):
+    assert findings(packaged(**facts)) == ()
+
+
+def test_HEX608_is_silent_for_a_component_that_is_described_in_its_folder():
+    described_there = staged("share/models/component.json", "model-package", ModelPackageFacts())
+
+    assert findings(with_file(packaged(components=("models",)), described_there)) == ()
 
 
 def announced(compatibility: str | None, folder: str = "models") -> Case:
-    """The case with a model package whose variant holds the context."""
-    variant = ModelPackageVariant(component="a", name="qnn", folder=folder, compatibility=compatibility)
-    facts = ModelPackageFacts(schema_version="1.0", variants=(variant,))
-    return with_file(sound_case(), staged("share/manifest.json", "model-package", facts))
+    """The case with a model package whose variant holds the context, unless the folder is another."""
+    return packaged(folder=folder, variant={"compatibility": compatibility})
 
 
 @pytest.mark.parametrize(
@@ -83,6 +124,7 @@ def announced(compatibility: str | None, folder: str = "models") -> Case:
         ("v2:6:2.51.0:5.51.0:75:77:8:0", "Hexagon v73"),
         ("v2:6:2.51.0:5.51.0:73:57,43:8:0", "soc_model 77"),
         ("v2:6:2.48.0:5.48.0:73:77:8:0", "QAIRT v2.51.0.260929181845"),
+        ("v2:4:2.51.0:5.51.0:73:77:8:0", "backend 6"),
     ],
 )
 def test_HEX607_fires_for_a_context_that_is_another_than_announced(text, found):
@@ -97,6 +139,8 @@ def test_HEX607_fires_for_a_context_that_is_another_than_announced(text, found):
         "v2:6:2.51.0:5.51.0:73:77:8:0",
         "v2:6:2.51.0:5.51.0:68,73:43,77:8:0",
         "v2:6:::::8:0",
+        "v2:6:2.51.0:5.51.0:0:0:0:0",
+        "v2:6:2.30.0:5.51.0:73:77:8:1",
         "soc_60",
         "",
         None,
