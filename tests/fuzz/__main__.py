@@ -45,7 +45,7 @@ def fuzz(
         options = (
             f"-max_total_time={seconds}",
             f"-timeout={per_input}",
-            f"-rss_limit_mb={megabytes}",
+            "-rss_limit_mb=0",  # it counts what the starting process had; the worker limits itself
             f"-artifact_prefix={folder}/found-",
             "-max_len=16384",
             "-print_final_stats=1",
@@ -53,7 +53,7 @@ def fuzz(
         )
         try:
             done = subprocess.run(
-                [sys.executable, "-m", "tests.fuzz.worker", target, folder, *options],
+                [sys.executable, "-m", "tests.fuzz.worker", target, folder, str(megabytes), *options],
                 capture_output=True,
                 text=True,
                 errors="replace",

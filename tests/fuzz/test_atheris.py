@@ -44,7 +44,7 @@ def test_every_reader_of_ours_is_a_target():
     [
         ("crash", "ZeroDivisionError", "found-crash-"),
         ("hang", "timeout after", "found-timeout-"),
-        ("memory", "out-of-memory", "found-oom-"),
+        ("memory", "MemoryError", "found-crash-"),
     ],
 )
 def test_a_fault_is_found_and_its_input_is_shown(monkeypatch, fault, word, artifact):

@@ -1,16 +1,18 @@
-"""One fuzz target in this process: `python -m tests.fuzz.worker TARGET FOLDER [libFuzzer's options]`.
+"""One fuzz target in this process: `python -m tests.fuzz.worker TARGET FOLDER MEGABYTES [libFuzzer's options]`.
 
-The folder has the seeds under `corpus/`, and gets what a crash leaves.
+The folder has the seeds under `corpus/`, and gets what a crash leaves. The limit is for one allocation or all
+together: libFuzzer looks once in a second, which misses what a reader takes and gives back.
 """
 
 from __future__ import annotations
 
+import resource
 import sys
 from pathlib import Path
 
 import atheris
 
-NAME, FOLDER, *OPTIONS = sys.argv[1:]
+NAME, FOLDER, MEGABYTES, *OPTIONS = sys.argv[1:]
 
 # Readers import what they need when they need it, so each seed is read once before fuzzing begins.
 with atheris.instrument_imports(include=["packager"]):
@@ -35,6 +37,8 @@ def main() -> None:
     corpus.mkdir()
     for number, seed in enumerate(TARGET.seeds):
         (corpus / str(number)).write_bytes(seed)
+    mapped = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (mapped + (int(MEGABYTES) << 20),) * 2)
     atheris.Setup([sys.argv[0], *OPTIONS, str(corpus)], test_one_input)
     atheris.Fuzz()
 
