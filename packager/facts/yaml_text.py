@@ -16,6 +16,7 @@ from packager.facts.reading import content_within, decoded
 if TYPE_CHECKING:
     import yaml
 
+_IN_YAML = ("ai-hub-metadata", "ai-hub-release")  # kinds whose readers read YAML too
 _MAX_SIZE = 256 << 10  # metadata of the largest models is 60 kB
 _MAX_EVENTS = 50_000
 _MAX_DEPTH = 32
@@ -38,9 +39,10 @@ def yaml_kind(stream: BinaryIO, head: bytes, size: int) -> str | None:
         return None
     stream.seek(0)
     try:
-        return kind_of(key_paths(_parsed(Path(), stream.read(_MAX_SIZE))))
+        kind = kind_of(key_paths(_parsed(Path(), stream.read(_MAX_SIZE))))
     except UnreadableFile:
         return None
+    return kind if kind in _IN_YAML else None
 
 
 def _parsed(path: Path, content: bytes) -> object:

@@ -103,7 +103,7 @@ def _case(
             "socs": socs,
             "runtime": _runtime(items, roles, abi),
             "precision": "as-is",
-            "model": Model(source=PathSource(path=name), precision="as-is"),
+            "model": Model(source=PathSource(path=_READ_OFF), precision="as-is"),
             "runtime_set": RuntimePlan(release=_release(items), files=()),
             "packages": (),
         }

@@ -293,7 +293,7 @@ def context_of_the_htp_backend(case: Case) -> Iterable[Said]:
             )
 
 
-@rule("HEX311", severity=Severity.ERROR)
+@rule("HEX311", severity=Severity.ERROR, wish=True)
 def one_context_per_soc(case: Case) -> Iterable[Said]:
     """The runner looks for exactly one context of the SoC that it finds itself on."""
     if case.plan.runtime != "context-binary":
