@@ -72,7 +72,8 @@ def fuzz(
 
 
 def _found(folder: Path) -> Iterator[str]:
-    for path in sorted(folder.glob("found-*")):
+    """What libFuzzer left, or the last input where it could leave nothing."""
+    for path in sorted(folder.glob("found-*")) or folder.glob("input"):
         content = path.read_bytes()
         yield f"{path.name}, {len(content)} bytes: {content[:2048].hex()}"
 

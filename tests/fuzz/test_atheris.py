@@ -40,18 +40,14 @@ def test_every_reader_of_ours_is_a_target():
 
 
 @pytest.mark.parametrize(
-    ("fault", "word", "artifact"),
-    [
-        ("crash", "ZeroDivisionError", "found-crash-"),
-        ("hang", "timeout after", "found-timeout-"),
-        ("memory", "MemoryError", "found-crash-"),
-    ],
+    ("fault", "word"),
+    [("crash", "ZeroDivisionError"), ("hang", "timeout after"), ("memory", "MemoryError")],
 )
-def test_a_fault_is_found_and_its_input_is_shown(monkeypatch, fault, word, artifact):
+def test_a_fault_is_found_and_its_input_is_shown(monkeypatch, fault, word):
     monkeypatch.setenv(TRIAL, fault)
 
-    found = fuzz("yaml", 20, per_input=1, megabytes=250)
+    found = fuzz("yaml", 20, per_input=2, megabytes=250)
 
     assert found.problem is not None
     assert word in found.problem
-    assert f"\n{artifact}" in found.problem
+    assert f"bytes: {b'b'.hex()}" in found.problem
