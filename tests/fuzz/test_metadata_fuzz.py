@@ -87,7 +87,8 @@ def without_fractions(value: object) -> object:
         return {key: without_fractions(one) for key, one in value.items()}
     if isinstance(value, list):
         return [without_fractions(one) for one in value]
-    return None if isinstance(value, float) else value
+    large = isinstance(value, int) and abs(value) >= 10**18
+    return None if isinstance(value, float) or large else value
 
 
 @pytest.mark.parametrize("read", READERS[:2])
