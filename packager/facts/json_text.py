@@ -147,7 +147,18 @@ def _parsed(path: Path, text: str) -> object:
         refuse(str(error).partition(";")[0])
     if _is_deeper(made, _MAX_DEPTH):
         refuse(_TOO_DEEP)
+    if "\\ud" in text.lower() and not _is_writable(made):
+        refuse("an escape in it is half of a character")
     return made
+
+
+def _is_writable(value: object) -> bool:
+    """Whether all its text is made of characters: half of a surrogate pair is none."""
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _is_deeper(value: object, limit: int) -> bool:
