@@ -11,28 +11,54 @@
 
 enum { CONFIG_LINE = 4096, CONFIG_VARIANTS = 64, CONFIG_LIST = 32, CONFIG_WORD = 128 };
 
+enum unit { UNIT_NPU, UNIT_GPU, UNIT_CPU, UNITS };
+/* In the order in which hexrun prefers them. */
+enum asset { ASSET_CONTEXT, ASSET_DLC, ASSET_LIBRARY, ASSETS };
+
+/* Their words in runner.conf and in reports. */
+extern const char *const UNIT_WORDS[UNITS];
+extern const char *const ASSET_WORDS[ASSETS];
+
 struct number_list {
     uint32_t items[CONFIG_LIST];
     size_t count;
 };
 
-/* One context binary and the SoC it was compiled for. */
+/* A processor and the QNN backend library that drives it. */
+struct compute {
+    enum unit unit;
+    char backend[CONFIG_LINE];
+};
+
+/* The model for one SoC: a context binary compiled for it, or what can be composed on the device. */
 struct variant {
     char soc[CONFIG_WORD];
     uint32_t soc_model, hexagon, vtcm_mb;
     struct number_list accepts, linux_soc_ids;
-    char context[CONFIG_LINE];
+    char assets[ASSETS][CONFIG_LINE]; /* paths; empty: the package has none */
+};
+
+/* How the NPU prepares a graph that is composed on the device. 0: the backend's own choice. */
+struct preparation {
+    uint32_t optimization, vtcm_mb, hvx_threads;
+    bool fp16; /* float32 graphs are computed in half precision */
 };
 
 struct config {
     char path[PATH_CAPACITY];   /* of runner.conf, absolute */
     char folder[PATH_CAPACITY]; /* that it is in; every relative path starts here */
     char package[CONFIG_WORD], version[CONFIG_WORD];
-    char backend[CONFIG_LINE], system[CONFIG_LINE], dsp[CONFIG_LINE];
+    char system[CONFIG_LINE], dsp[CONFIG_LINE];
     bool simulator;
-    char compute[CONFIG_WORD], power[CONFIG_WORD];
+    struct compute units[UNITS]; /* in order of preference */
+    size_t unit_count;
+    char power[CONFIG_WORD];
     uint32_t rpc_latency_us, rpc_polling_us;
     bool has_rpc_polling; /* absent: the profile's own value */
+    bool has_priority, has_compatibility; /* absent: the backend's own choice */
+    uint32_t priority;                    /* as QNN counts */
+    bool strict; /* refuse a context binary that is not made for exactly this device */
+    struct preparation preparation;
     struct variant variants[CONFIG_VARIANTS];
     size_t variant_count;
 };

@@ -17,9 +17,8 @@ static enum status set_dsp_path(const struct config *config, struct fault *fault
     return RUN_OK;
 }
 
-/* The library that runner.conf names under `role`, and its entry point `symbol`. */
-static enum status load_entry(const struct config *config, const char *name, const char *role, const char *symbol,
-                              void **entry, struct fault *fault)
+enum status library_entry(const struct config *config, const char *name, const char *role, const char *symbol,
+                          void **entry, struct fault *fault)
 {
     char path[PATH_CAPACITY], problem[FAULT_TEXT] = "";
     enum status status = config_resolve(config, name, role, path, sizeof path, fault);
@@ -40,9 +39,20 @@ static enum status load_entry(const struct config *config, const char *name, con
     return RUN_UNAVAILABLE;
 }
 
-static bool is_npu(const struct qnn_interface *candidate)
+/* A backend of runner.conf's word, the NPU's simulator included. */
+static const struct backend_kind {
+    const char *name;
+    uint32_t ids[2];
+} KINDS[UNITS] = {
+    [UNIT_NPU] = {"an HTP", {QNN_BACKEND_HTP, QNN_BACKEND_HTP_QEMU}},
+    [UNIT_GPU] = {"a GPU", {QNN_BACKEND_GPU, QNN_BACKEND_GPU}},
+    [UNIT_CPU] = {"a CPU", {QNN_BACKEND_CPU, QNN_BACKEND_CPU}},
+};
+
+static bool is_of(const struct qnn_interface *candidate, const struct backend_kind *kind)
 {
-    return candidate->backend_id == QNN_BACKEND_HTP || candidate->backend_id == QNN_BACKEND_HTP_QEMU;
+    return (candidate->backend_id == kind->ids[0] || candidate->backend_id == kind->ids[1]) &&
+           candidate->api.core.major == QNN_CORE_MAJOR && candidate->api.core.minor >= QNN_CORE_MINOR_OLDEST;
 }
 
 /* A wrong idea of the function table would call into the void; the version that the table's own getter
@@ -64,6 +74,7 @@ static enum status check_layout(const struct qnn_interface *backend, struct faul
 
 static enum status choose_backend(qnn_get_providers get, struct libraries *out, struct fault *fault)
 {
+    const struct backend_kind *kind = &KINDS[out->unit->unit];
     const struct qnn_interface **list = NULL;
     uint32_t count = 0;
     qnn_error code = get(&list, &count);
@@ -72,17 +83,16 @@ static enum status choose_backend(qnn_get_providers get, struct libraries *out, 
     const struct qnn_interface *seen = NULL;
     for (uint32_t i = 0; list && i < count && !out->backend; i++) {
         seen = list[i] ? list[i] : seen;
-        if (list[i] && is_npu(list[i]) && list[i]->api.core.major == QNN_CORE_MAJOR &&
-            list[i]->api.core.minor >= QNN_CORE_MINOR_OLDEST)
+        if (list[i] && is_of(list[i], kind))
             out->backend = list[i];
     }
     if (out->backend)
         return check_layout(out->backend, fault);
-    fault_set(fault, RUN_REFUSED, "the backend library is not an HTP backend that hexrun can drive");
+    fault_set(fault, RUN_REFUSED, "the backend library is not %s backend that hexrun can drive", kind->name);
     if (seen)
         fault_evidence(fault, "found %s (backend id %u), core API %u.%u", seen->provider ? seen->provider : "?",
                        seen->backend_id, seen->api.core.major, seen->api.core.minor);
-    fault_evidence(fault, "wanted an HTP backend of core API %d.%d or later within %d.x (QAIRT 2.16 or later)",
+    fault_evidence(fault, "wanted %s backend of core API %d.%d or later within %d.x (QAIRT 2.16 or later)", kind->name,
                    QNN_CORE_MAJOR, QNN_CORE_MINOR_OLDEST, QNN_CORE_MAJOR);
     return RUN_REFUSED;
 }
@@ -103,18 +113,19 @@ static enum status choose_system(qnn_system_get_providers get, struct libraries 
     return RUN_REFUSED;
 }
 
-enum status libraries_load(const struct config *config, struct libraries *out, struct fault *fault)
+enum status libraries_load(const struct config *config, const struct compute *unit, struct libraries *out,
+                           struct fault *fault)
 {
     void *backend = NULL;
     void *system = NULL;
-    *out = (struct libraries){.build = "unknown"};
-    enum status status = set_dsp_path(config, fault);
+    *out = (struct libraries){.config = config, .unit = unit, .build = "unknown"};
+    enum status status = unit->unit == UNIT_NPU ? set_dsp_path(config, fault) : RUN_OK;
     if (!status)
-        status = load_entry(config, config->backend, "QNN backend library", "QnnInterface_getProviders", &backend,
-                            fault);
+        status = library_entry(config, unit->backend, "QNN backend library", "QnnInterface_getProviders", &backend,
+                               fault);
     if (!status)
-        status = load_entry(config, config->system, "QNN System library", "QnnSystemInterface_getProviders", &system,
-                            fault);
+        status = library_entry(config, config->system, "QNN System library", "QnnSystemInterface_getProviders", &system,
+                               fault);
     if (!status)
         status = choose_backend((qnn_get_providers)(uintptr_t)backend, out, fault);
     if (!status)

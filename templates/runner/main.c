@@ -9,11 +9,15 @@
 static enum status perform(FILE *out, const struct options *options, struct fault *fault)
 {
     struct run run;
-    enum status status = options->describe ? run_describe(&run, options, fault) : run_execute(&run, options, fault);
+    enum status status = options->describe       ? run_describe(&run, options, fault)
+                         : options->save_context ? run_save(&run, options, fault)
+                                                 : run_execute(&run, options, fault);
     if (status)
         report_fault(out, fault, options->json);
     else if (options->describe)
         report_description(out, &run);
+    else if (options->save_context)
+        report_saved(out, &run);
     else
         report_results(out, &run);
     /* What is said stays said, whatever the vendor's libraries do while they close. */

@@ -5,7 +5,7 @@
 
 static enum status nonsense(struct fault *fault, const char *what, uint64_t found, uint64_t limit)
 {
-    fault_set(fault, RUN_REFUSED, "the metadata of the context binary makes no sense");
+    fault_set(fault, RUN_REFUSED, "the model's description makes no sense");
     fault_evidence(fault, "%s: found %llu, at most %llu is believed", what, (unsigned long long)found,
                    (unsigned long long)limit);
     fault_fix(fault, "the QNN System library must be of the release of the backend, and the file undamaged");
@@ -120,28 +120,51 @@ static size_t graph_stride(const struct qnn_graph_info *first, uint32_t count)
     return 0;
 }
 
-static enum status read_graphs(struct model *model, const struct qnn_graph_info *first, uint32_t count,
-                               struct fault *fault)
+static enum status begin_graphs(struct model *model, const void *first, uint32_t count, struct fault *fault)
 {
     if (!count || count > MODEL_GRAPHS || !first)
         return nonsense(fault, "number of graphs", count, MODEL_GRAPHS);
-    size_t stride = graph_stride(first, count);
-    if (!stride)
-        return nonsense(fault, "graph descriptions of no known size", count, MODEL_GRAPHS);
     model->graphs = calloc(count, sizeof *model->graphs);
     if (!model->graphs)
         return fault_memory(fault);
     model->graph_count = count;
-    enum status status = RUN_OK;
-    for (uint32_t i = 0; !status && i < count; i++) {
-        const struct qnn_graph_v1 *v1 = &graph_at(first, stride, i)->v1;
-        struct graph *graph = &model->graphs[i];
-        graph->name = v1->name;
-        if (!good_name(v1->name))
-            return nonsense(fault, "length of a graph's name", MODEL_NAME + 1, MODEL_NAME);
-        status = read_io(model, v1->inputs, v1->input_count, "inputs of a graph", &graph->inputs, fault);
-        if (!status)
-            status = read_io(model, v1->outputs, v1->output_count, "outputs of a graph", &graph->outputs, fault);
+    return RUN_OK;
+}
+
+static enum status read_graph(const struct model *model, const struct qnn_graph_v1 *v1, struct graph *graph,
+                              struct fault *fault)
+{
+    graph->name = v1->name;
+    if (!good_name(v1->name))
+        return nonsense(fault, "length of a graph's name", MODEL_NAME + 1, MODEL_NAME);
+    enum status status = read_io(model, v1->inputs, v1->input_count, "inputs of a graph", &graph->inputs, fault);
+    if (!status)
+        status = read_io(model, v1->outputs, v1->output_count, "outputs of a graph", &graph->outputs, fault);
+    return status;
+}
+
+enum status model_read_graphs(struct model *model, const struct qnn_graph_info *first, uint32_t count,
+                              struct fault *fault)
+{
+    enum status status = begin_graphs(model, first, count, fault);
+    size_t stride = status ? 0 : graph_stride(first, count);
+    if (!status && !stride)
+        status = nonsense(fault, "graph descriptions of no known size", count, MODEL_GRAPHS);
+    for (uint32_t i = 0; !status && i < count; i++)
+        status = read_graph(model, &graph_at(first, stride, i)->v1, &model->graphs[i], fault);
+    return status;
+}
+
+enum status model_read_composed(struct model *model, struct fault *fault)
+{
+    enum status status = begin_graphs(model, model->composed, model->composed_count, fault);
+    for (uint32_t i = 0; !status && i < model->graph_count; i++) {
+        const struct qnn_model_graph *from = model->composed[i];
+        if (!from || !from->graph)
+            return nonsense(fault, "graphs that are composed", i, model->graph_count);
+        struct qnn_graph_v1 v1 = {from->name, from->input_count, from->inputs, from->output_count, from->outputs};
+        model->graphs[i].handle = from->graph;
+        status = read_graph(model, &v1, &model->graphs[i], fault);
     }
     return status;
 }
@@ -164,15 +187,27 @@ static enum status read_metadata(struct model *model, const char *path, struct f
     const struct qnn_binary_v3 *v3 = &info->u.v3;
     bool newest = info->version == 3;
     model->build = newest ? v3->build_id : v1->build_id;
-    return read_graphs(model, newest ? v3->graphs : v1->graphs, newest ? v3->graph_count : v1->graph_count, fault);
+    if (newest) {
+        const struct qnn_htp_metadata *metadata = v3->metadata;
+        bool told = metadata && v3->metadata_size >= sizeof *metadata && metadata->version == 1;
+        model->soc_model = v3->soc_model;
+        model->hexagon = told && v3->backend_id == QNN_BACKEND_HTP ? metadata->arch : 0;
+    }
+    return model_read_graphs(model, newest ? v3->graphs : v1->graphs, newest ? v3->graph_count : v1->graph_count, fault);
+}
+
+void model_begin(const struct libraries *libraries, enum asset asset, struct model *out)
+{
+    bool wide = libraries->backend->api.core.minor >= QNN_CORE_MINOR_WIDE_TENSOR;
+    *out = (struct model){.asset = asset,
+                          .system = libraries->system,
+                          .tensor_stride = wide ? QNN_TENSOR_STRIDE_WIDE : QNN_TENSOR_STRIDE_NARROW};
 }
 
 enum status model_open(const struct libraries *libraries, const char *path, struct model *out, struct fault *fault)
 {
     char problem[FAULT_TEXT] = "";
-    bool wide = libraries->backend->api.core.minor >= QNN_CORE_MINOR_WIDE_TENSOR;
-    *out = (struct model){.system = libraries->system,
-                          .tensor_stride = wide ? QNN_TENSOR_STRIDE_WIDE : QNN_TENSOR_STRIDE_NARROW};
+    model_begin(libraries, ASSET_CONTEXT, out);
     if (platform_map(path, &out->binary, problem))
         return read_metadata(out, path, fault);
     fault_set(fault, RUN_UNAVAILABLE, "the context binary cannot be read");
@@ -189,6 +224,10 @@ void model_close(struct model *model)
     free(model->graphs);
     if (model->description)
         model->system->call.context_free(model->description);
+    if (model->dlc)
+        model->system->call.dlc_free(model->dlc);
+    if (model->free_composed)
+        model->free_composed(&model->composed, model->composed_count);
     platform_unmap(&model->binary);
     *model = (struct model){0};
 }

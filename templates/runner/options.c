@@ -19,6 +19,8 @@ static const char HELP[] =
     "  --soc NAME|NUMBER   which model, when the package has several\n"
     "  --power PROFILE     clock vote, e.g. burst, balanced, power_saver, default\n"
     "  --config FILE       runner.conf (default: beside hexrun, then ../share)\n"
+    "  --save-context FILE store a model that is composed here (a DLC, a model library) as a\n"
+    "                      context binary, for --soc on the simulator; run nothing\n"
     "  --describe          print the model's graphs, inputs and outputs; run nothing\n"
     "  --json              print one JSON document on stdout\n"
     "  --version, --help\n"
@@ -80,7 +82,7 @@ static enum status take_value(struct options *options, const char *word, char *v
         const char **place;
     } texts[] = {
         {"--config", &options->config}, {"--soc", &options->soc},     {"--graph", &options->graph},
-        {"--output", &options->output}, {"--power", &options->power},
+        {"--output", &options->output}, {"--power", &options->power}, {"--save-context", &options->save_context},
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (strcmp(texts[i].word, word) == 0) {
@@ -97,7 +99,7 @@ static enum status take_value(struct options *options, const char *word, char *v
 static bool takes_value(const char *word)
 {
     static const char *const WORDS[] = {"--config", "--soc",   "--graph",      "--output",
-                                        "--power",  "--input", "--iterations", "--warmup"};
+                                        "--power",  "--input", "--iterations", "--warmup", "--save-context"};
     for (size_t i = 0; i < sizeof WORDS / sizeof *WORDS; i++)
         if (strcmp(WORDS[i], word) == 0)
             return true;

@@ -17,7 +17,7 @@ struct input_option {
 };
 
 struct options {
-    const char *config, *soc, *graph, *output, *power;
+    const char *config, *soc, *graph, *output, *power, *save_context;
     struct input_option inputs[OPTIONS_INPUTS];
     size_t input_count;
     uint32_t iterations, warmup;

@@ -34,6 +34,10 @@ bool platform_is_absolute(const char *path);
 FILE *platform_open(const char *path, const char *mode, char *problem);
 bool platform_make_folder(const char *path, char *problem);
 
+/* Gives the file `from` the name `to`, which may exist, in one step and for good. */
+bool platform_replace(const char *from, const char *to, char *problem);
+void platform_remove(const char *path);
+
 /* Read-only and private: pages come in as they are needed, so size does not become memory. */
 bool platform_map(const char *path, struct mapped_file *out, char *problem);
 void platform_unmap(struct mapped_file *file);
@@ -48,6 +52,10 @@ bool platform_prepend_path(const char *variable, const char *folder);
 
 /* The kernel's SoC number (Linux), another number space than QNN's soc_model. */
 bool platform_linux_soc_id(uint32_t *id);
+
+/* What the system calls the SoC: Android's ro.soc.model, the kernel's name for it, Windows' name for the
+ * processor. One line; false where there is none. */
+bool platform_soc_name(char *out, size_t capacity);
 
 /* Whether the backend takes RPC latency and polling votes on this system. */
 bool platform_has_rpc_votes(void);

@@ -94,6 +94,22 @@ bool platform_make_folder(const char *path, char *problem)
     return false;
 }
 
+bool platform_replace(const char *from, const char *to, char *problem)
+{
+    int descriptor = open(from, O_RDONLY | O_CLOEXEC);
+    bool done = descriptor >= 0 && fsync(descriptor) == 0 && rename(from, to) == 0;
+    if (!done)
+        explain(problem);
+    if (descriptor >= 0)
+        close(descriptor);
+    return done;
+}
+
+void platform_remove(const char *path)
+{
+    unlink(path);
+}
+
 bool platform_map(const char *path, struct mapped_file *out, char *problem)
 {
     bool mapped = false;
@@ -165,6 +181,38 @@ bool platform_linux_soc_id(uint32_t *id)
         return false;
     *id = (uint32_t)value;
     return true;
+}
+
+/* Only Android's C library has properties, so it is asked for at run time. */
+static bool android_property(const char *key, char *out, size_t capacity)
+{
+    enum { LONGEST = 92 };
+    char value[LONGEST] = "";
+    int (*get)(const char *, char *);
+    void *program = dlopen(NULL, RTLD_NOW);
+    void *found = program ? dlsym(program, "__system_property_get") : NULL;
+    if (!found)
+        return false;
+    memcpy(&get, &found, sizeof get);
+    int length = get(key, value);
+    if (length <= 0 || length >= LONGEST)
+        return false;
+    snprintf(out, capacity, "%s", value);
+    return true;
+}
+
+bool platform_soc_name(char *out, size_t capacity)
+{
+    if (android_property("ro.soc.model", out, capacity))
+        return true;
+    FILE *file = fopen("/sys/devices/soc0/machine", "r");
+    bool read = file && fgets(out, (int)capacity, file);
+    if (file)
+        fclose(file);
+    if (!read)
+        return false;
+    out[strcspn(out, "\r\n")] = '\0';
+    return *out != '\0';
 }
 
 bool platform_has_rpc_votes(void)

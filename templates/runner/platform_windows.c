@@ -128,6 +128,27 @@ bool platform_make_folder(const char *path, char *problem)
     return made;
 }
 
+bool platform_replace(const char *from, const char *to, char *problem)
+{
+    wchar_t *wide_from = widen(from);
+    wchar_t *wide_to = widen(to);
+    bool done = wide_from && wide_to &&
+                MoveFileExW(wide_from, wide_to, MOVEFILE_REPLACE_EXISTING | MOVEFILE_WRITE_THROUGH);
+    if (!done)
+        explain(problem);
+    free(wide_from);
+    free(wide_to);
+    return done;
+}
+
+void platform_remove(const char *path)
+{
+    wchar_t *wide = widen(path);
+    if (wide)
+        DeleteFileW(wide);
+    free(wide);
+}
+
 bool platform_map(const char *path, struct mapped_file *out, char *problem)
 {
     HANDLE section = NULL;
@@ -199,6 +220,20 @@ bool platform_linux_soc_id(uint32_t *id)
 {
     (void)id;
     return false;
+}
+
+bool platform_soc_name(char *out, size_t capacity)
+{
+    typedef LSTATUS(WINAPI * get_value)(HKEY, LPCWSTR, LPCWSTR, DWORD, LPDWORD, PVOID, LPDWORD);
+    HMODULE library = LoadLibraryExW(L"advapi32.dll", NULL, LOAD_LIBRARY_SEARCH_SYSTEM32);
+    FARPROC found = library ? GetProcAddress(library, "RegGetValueW") : NULL;
+    get_value get = (get_value)(uintptr_t)found;
+    wchar_t name[128] = L"";
+    DWORD size = sizeof name;
+    return get &&
+           get(HKEY_LOCAL_MACHINE, L"HARDWARE\\DESCRIPTION\\System\\CentralProcessor\\0", L"ProcessorNameString",
+               RRF_RT_REG_SZ, NULL, name, &size) == ERROR_SUCCESS &&
+           WideCharToMultiByte(CP_UTF8, 0, name, -1, out, (int)capacity, NULL, NULL) > 1;
 }
 
 bool platform_has_rpc_votes(void)

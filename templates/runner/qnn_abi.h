@@ -18,13 +18,32 @@ enum {
     QNN_CORE_MAJOR = 2,
     QNN_CORE_MINOR_OLDEST = 10,
     QNN_CORE_MINOR_WIDE_TENSOR = 14,
+    QNN_SYSTEM_MINOR_DLC = 4,
     QNN_TENSOR_STRIDE_NARROW = 120,
     QNN_TENSOR_STRIDE_WIDE = 144,
+    QNN_BACKEND_CPU = 3,
+    QNN_BACKEND_GPU = 4,
     QNN_BACKEND_HTP = 6,
     QNN_BACKEND_HTP_QEMU = 13,
     QNN_LOG_ERROR = 1,
     QNN_DEVICE_CONFIG_CUSTOM = 0,
     QNN_HTP_DEVICE_SOC = 0,
+    QNN_CONTEXT_CONFIG_PRIORITY = 1,
+    QNN_CONTEXT_CONFIG_COMPATIBILITY = 8,
+    QNN_COMPATIBILITY_PERMISSIVE = 0,
+    QNN_COMPATIBILITY_STRICT = 1,
+    QNN_GRAPH_CONFIG_CUSTOM = 0,
+    QNN_GRAPH_CONFIG_PRIORITY = 3,
+    QNN_PRIORITY_LOW = 0,
+    QNN_PRIORITY_NORMAL = 100,
+    QNN_PRIORITY_NORMAL_HIGH = 150,
+    QNN_PRIORITY_HIGH = 200,
+    QNN_HTP_GRAPH_OPTIMIZATION = 1,
+    QNN_HTP_GRAPH_PRECISION = 2,
+    QNN_HTP_GRAPH_VTCM_MB = 3,
+    QNN_HTP_GRAPH_HVX_THREADS = 6,
+    QNN_HTP_OPTIMIZATION_LEVEL = 3,
+    QNN_HTP_PRECISION_FLOAT16 = 1,
     QNN_INFRASTRUCTURE_PERF = 0,
     QNN_POWER_DCVS_V3 = 1,
     QNN_POWER_RPC_LATENCY = 2,
@@ -114,12 +133,32 @@ struct qnn_tensor {
     struct qnn_tensor_v1 v1;
 };
 
-/* ---- device ---- */
+/* ---- configuration ---- */
 
+/* One setting of a backend, device, context or graph; lists of pointers to them end with NULL. */
 struct qnn_config {
     uint32_t option;
-    void *value;
+    union {
+        void *value;
+        uint32_t number;
+    };
 };
+
+/* 24 bytes before an arm with pointers was added; what is longer is not read. */
+struct qnn_htp_graph_config {
+    uint32_t option;
+    union {
+        struct {
+            uint32_t type;
+            float value;
+        } optimization;
+        uint32_t number;
+        uint64_t count;
+        uint64_t widest[6];
+    } u;
+};
+
+/* ---- device ---- */
 
 /* The SoC number sits at offset 4 or 8, depending on the release; the other place is ignored. */
 struct qnn_htp_soc_config {
@@ -189,12 +228,19 @@ struct qnn_functions {
     qnn_error (*backend_get_build_id)(const char **id);
     qnn_unused backend_register_op_package, backend_get_supported_operations, backend_validate_op_config;
     qnn_error (*backend_free)(qnn_handle backend);
-    qnn_unused context_create, context_set_config, context_get_binary_size, context_get_binary;
+    qnn_error (*context_create)(qnn_handle backend, qnn_handle device, const struct qnn_config **config,
+                                qnn_handle *context);
+    qnn_unused context_set_config;
+    qnn_error (*context_get_binary_size)(qnn_handle context, uint64_t *size);
+    qnn_error (*context_get_binary)(qnn_handle context, void *binary, uint64_t size, uint64_t *written);
     qnn_error (*context_create_from_binary)(qnn_handle backend, qnn_handle device,
                                             const struct qnn_config **config, const void *binary,
                                             uint64_t size, qnn_handle *context, qnn_handle profile);
     qnn_error (*context_free)(qnn_handle context, qnn_handle profile);
-    qnn_unused graph_create, graph_create_subgraph, graph_set_config, graph_add_node, graph_finalize;
+    qnn_unused graph_create, graph_create_subgraph;
+    qnn_error (*graph_set_config)(qnn_handle graph, const struct qnn_config **config);
+    qnn_unused graph_add_node;
+    qnn_error (*graph_finalize)(qnn_handle graph, qnn_handle profile, qnn_handle signal);
     qnn_error (*graph_retrieve)(qnn_handle context, const char *name, qnn_handle *graph);
     qnn_error (*graph_execute)(qnn_handle graph, const struct qnn_tensor *inputs, uint32_t input_count,
                                struct qnn_tensor *outputs, uint32_t output_count, qnn_handle profile,
@@ -222,6 +268,22 @@ struct qnn_interface {
 };
 
 typedef qnn_error (*qnn_get_providers)(const struct qnn_interface ***providers, uint32_t *count);
+
+/* How many functions the table of a core API has, where it is known. */
+#define QNN_TABLE_LENGTHS(row) row(10, 48) row(14, 55) row(27, 68) row(28, 69) row(32, 71) row(40, 75)
+
+/* ---- model libraries: `QnnModel_composeGraphs` and its counterpart ---- */
+
+struct qnn_model_graph {
+    qnn_handle graph;
+    const char *name;
+    const struct qnn_tensor *inputs;
+    uint32_t input_count;
+    const struct qnn_tensor *outputs;
+    uint32_t output_count;
+};
+
+typedef int (*qnn_model_free_graphs)(struct qnn_model_graph ***graphs, uint32_t count);
 
 /* ---- the System library's interface, and what it says about a context binary ---- */
 
@@ -272,6 +334,11 @@ struct qnn_binary_v3 {
     uint32_t soc_model;
 };
 
+/* The HTP backend's own part of it. */
+struct qnn_htp_metadata {
+    uint32_t version, arch;
+};
+
 struct qnn_binary_info {
     uint32_t version;
     union {
@@ -286,6 +353,13 @@ struct qnn_system_functions {
     qnn_error (*context_get_metadata)(qnn_handle context, const void *binary, uint64_t size,
                                       const struct qnn_binary_info **info);
     qnn_error (*context_free)(qnn_handle context);
+    qnn_unused tensor_get_memory_footprint, log_create, log_set_level, log_free;
+    /* From here on of System API 1.4, see QNN_SYSTEM_MINOR_DLC. */
+    qnn_error (*dlc_create_from_file)(qnn_handle log, const char *path, qnn_handle *dlc);
+    qnn_unused dlc_create_from_binary;
+    qnn_unused dlc_compose_graphs; /* its type depends on the release, see by_value.c */
+    qnn_unused dlc_get_op_mappings;
+    qnn_error (*dlc_free)(qnn_handle dlc);
 };
 
 struct qnn_system_interface {
@@ -316,6 +390,10 @@ HEXRUN_AT(qnn_tensor_v1, memory_type, 88);
 HEXRUN_AT(qnn_tensor_v1, memory, 96);
 HEXRUN_SIZE(qnn_tensor, QNN_TENSOR_STRIDE_NARROW);
 HEXRUN_SIZE(qnn_config, 16);
+HEXRUN_AT(qnn_config, number, 8);
+HEXRUN_SIZE(qnn_htp_graph_config, 56);
+HEXRUN_AT(qnn_htp_graph_config, u, 8);
+HEXRUN_AT(qnn_htp_graph_config, u.optimization.value, 12);
 HEXRUN_SIZE(qnn_htp_soc_config, 24);
 HEXRUN_AT(qnn_htp_soc_config, soc_model_early, 4);
 HEXRUN_AT(qnn_htp_soc_config, soc_model_late, 8);
@@ -336,7 +414,11 @@ HEXRUN_SIZE(qnn_htp_infrastructure, 40);
 HEXRUN_AT(qnn_interface, api, 16);
 HEXRUN_AT(qnn_interface, call, 40);
 HEXRUN_AT(qnn_functions, backend_free, 8 * 8);
+HEXRUN_AT(qnn_functions, context_create, 9 * 8);
+HEXRUN_AT(qnn_functions, context_get_binary, 12 * 8);
 HEXRUN_AT(qnn_functions, context_create_from_binary, 13 * 8);
+HEXRUN_AT(qnn_functions, graph_set_config, 17 * 8);
+HEXRUN_AT(qnn_functions, graph_finalize, 19 * 8);
 HEXRUN_AT(qnn_functions, graph_retrieve, 20 * 8);
 HEXRUN_AT(qnn_functions, graph_execute, 21 * 8);
 HEXRUN_AT(qnn_functions, log_create, 25 * 8);
@@ -352,7 +434,14 @@ HEXRUN_SIZE(qnn_binary_v3, 136);
 HEXRUN_AT(qnn_binary_v3, context_blob, 48);
 HEXRUN_AT(qnn_binary_v3, graph_count, 88);
 HEXRUN_AT(qnn_binary_v3, soc_model, 128);
+HEXRUN_SIZE(qnn_htp_metadata, 8);
 HEXRUN_SIZE(qnn_binary_info, 144);
 HEXRUN_AT(qnn_system_interface, call, 32);
+HEXRUN_AT(qnn_system_functions, dlc_create_from_file, 8 * 8);
+HEXRUN_AT(qnn_system_functions, dlc_compose_graphs, 10 * 8);
+HEXRUN_AT(qnn_system_functions, dlc_free, 12 * 8);
+HEXRUN_SIZE(qnn_model_graph, 48);
+HEXRUN_AT(qnn_model_graph, input_count, 24);
+HEXRUN_AT(qnn_model_graph, outputs, 32);
 
 #endif

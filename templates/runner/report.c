@@ -17,6 +17,20 @@ static struct json begin(FILE *out)
     return json;
 }
 
+/* Where it runs, and where it does not although runner.conf prefers that. */
+static void json_unit(struct json *json, const struct run *run)
+{
+    json_string(json, "unit", UNIT_WORDS[run->unit->unit]);
+    json_open_array(json, "units_passed_over");
+    for (size_t i = 0; i < run->passed_over.count; i++) {
+        json_open_object(json, NULL);
+        json_string(json, "unit", UNIT_WORDS[run->passed_over.items[i].unit]);
+        json_string(json, "reason", run->passed_over.items[i].reason);
+        json_close_object(json);
+    }
+    json_close_array(json);
+}
+
 static void json_variant(struct json *json, const struct run *run)
 {
     const struct variant *variant = run->choice.variant;
@@ -28,11 +42,12 @@ static void json_variant(struct json *json, const struct run *run)
     json_string(json, "soc", variant->soc);
     json_number(json, "soc_model", variant->soc_model);
     json_number(json, "hexagon", variant->hexagon);
-    json_string(json, "context", variant->context);
+    json_string(json, ASSET_WORDS[run->choice.asset], variant->assets[run->choice.asset]);
     json_string(json, "compiled_by", run->model.build);
     json_string(json, "chosen_because", run->choice.reason);
     json_bool(json, "simulated", run->config->simulator);
     json_close_object(json);
+    json_unit(json, run);
 }
 
 static void json_version(struct json *json, const char *key, const struct qnn_version *version)
@@ -115,8 +130,8 @@ static void text_results(FILE *out, const struct run *run)
 {
     const struct timings *t = &run->timings;
     fprintf(out, "%s %s, graph %s\n", run->config->package, run->config->version, run->graph->name);
-    fprintf(out, "%s, QAIRT %s%s\n", run->choice.variant->soc, run->libraries.build,
-           run->config->simulator ? ", simulated: times say nothing about a device" : "");
+    fprintf(out, "%s, %s, QAIRT %s%s\n", run->choice.variant->soc, UNIT_WORDS[run->unit->unit], run->libraries.build,
+           run->config->simulator && run->unit->unit == UNIT_NPU ? ", simulated: times say nothing about a device" : "");
     fprintf(out, "load %llu us, create %llu us\n", (unsigned long long)t->load, (unsigned long long)t->create);
     fprintf(out, "%u x execute: min %llu, median %llu, p90 %llu, p99 %llu us\n", run->options->iterations,
            (unsigned long long)t->min, (unsigned long long)t->median, (unsigned long long)t->p90,
@@ -199,6 +214,34 @@ void report_description(FILE *out, const struct run *run)
         text_io(out, "input", &run->model.graphs[i].inputs);
         text_io(out, "output", &run->model.graphs[i].outputs);
     }
+}
+
+static void json_saved(FILE *out, const struct run *run)
+{
+    struct json json = begin(out);
+    json_variant(&json, run);
+    json_backend(&json, &run->libraries);
+    json_open_object(&json, "saved");
+    json_string(&json, "file", run->saved.file);
+    json_number(&json, "bytes", run->saved.bytes);
+    json_number(&json, "soc_model", run->saved.soc_model);
+    json_number(&json, "hexagon", run->saved.hexagon);
+    json_open_array(&json, "graphs");
+    for (uint32_t i = 0; i < run->model.graph_count; i++)
+        json_string(&json, NULL, run->model.graphs[i].name);
+    json_close_array(&json);
+    json_close_object(&json);
+    json_close_object(&json);
+}
+
+void report_saved(FILE *out, const struct run *run)
+{
+    if (run->options->json)
+        json_saved(out, run);
+    else
+        fprintf(out, "%s: %llu bytes, %u graphs, for soc_model %u, Hexagon v%u\n", run->saved.file,
+                (unsigned long long)run->saved.bytes, run->model.graph_count, run->saved.soc_model,
+                run->saved.hexagon);
 }
 
 /* ---- faults ---- */

@@ -9,6 +9,7 @@
 
 void report_results(FILE *out, const struct run *run);
 void report_description(FILE *out, const struct run *run);
+void report_saved(FILE *out, const struct run *run);
 void report_fault(FILE *out, const struct fault *fault, bool json);
 
 #endif

@@ -7,7 +7,9 @@
 #include "feed.h"
 #include "options.h"
 #include "power.h"
+#include "save.h"
 #include "session.h"
+#include "units.h"
 
 /* Microseconds. */
 struct timings {
@@ -18,6 +20,8 @@ struct timings {
 struct run {
     const struct options *options;
     struct config *config;
+    const struct compute *unit; /* that the run is on */
+    struct passed_over passed_over;
     struct libraries libraries;
     struct session session;
     struct choice choice;
@@ -26,6 +30,7 @@ struct run {
     struct power power;
     struct feed inputs, outputs;
     struct result *results;
+    struct saved saved;
     struct timings timings;
 };
 
@@ -35,6 +40,12 @@ enum status run_execute(struct run *run, const struct options *options, struct f
 /* The same up to the model's metadata. */
 enum status run_describe(struct run *run, const struct options *options, struct fault *fault);
 
+/* Composes every graph of the model and stores them as the context binary options->save_context. */
+enum status run_save(struct run *run, const struct options *options, struct fault *fault);
+
 void run_close(struct run *run);
+
+/* Only what belongs to the unit, so that the next one can be tried. */
+void run_close_unit(struct run *run);
 
 #endif

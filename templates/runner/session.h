@@ -17,9 +17,16 @@ enum status session_start(const struct libraries *libraries, struct session *out
 /* What the backend and the kernel say about the SoC; silence is no error. */
 void session_identify(const struct session *session, struct identity *out);
 
-/* `simulated_soc` is the soc_model to simulate, 0 on a device. */
+/* `simulated_soc` is the soc_model to simulate, 0 on a device. The CPU and GPU backends have no device to
+ * open; one that is open stays. */
 enum status session_create_device(struct session *session, uint32_t simulated_soc, struct fault *fault);
 
+/* An empty context, for graphs that are composed in it. */
+enum status session_create_context(struct session *session, struct fault *fault);
+
+enum status session_finalize(struct session *session, const struct graph *graph, struct fault *fault);
+
+/* From the context binary, or by finalizing what is composed. */
 enum status session_open_graph(struct session *session, const struct model *model, const struct graph *graph,
                                struct fault *fault);
 

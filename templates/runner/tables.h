@@ -31,4 +31,12 @@ extern const struct power_profile POWER_PROFILES[];
 extern const size_t POWER_PROFILE_COUNT;
 extern const struct power_profile POWER_RELEASE;
 
+/* A word for a SoC in lower case: chip, product or alias. */
+struct soc_name {
+    const char *name;
+    uint32_t soc_model;
+};
+extern const struct soc_name SOC_NAMES[];
+extern const size_t SOC_NAME_COUNT;
+
 #endif

@@ -226,7 +226,7 @@ def test_a_wrong_runner_conf_ends_with_2_and_its_line(hexrun, tmp_path, text, me
 @pytest.mark.parametrize(
     ("replaced", "message"),
     [
-        ({"format": "2"}, ':1: format "2" is not known'),
+        ({"format": "3"}, ':1: format "3" is not known'),
         ({"format": None}, ':1: the first line must be "format 1"'),
         ({"simulator": "maybe"}, ":5: simulator is yes or no"),
         ({"compute": "gpu"}, ':6: compute "gpu" is not supported'),

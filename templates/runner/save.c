@@ -1,0 +1,126 @@
+#include "save.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "run.h"
+
+static enum status finalize_all(struct run *run, struct fault *fault)
+{
+    enum status status = RUN_OK;
+    if (run->model.asset == ASSET_CONTEXT)
+        return fault_set(fault, RUN_USAGE, "the model for %s is a context binary already", run->choice.variant->soc);
+    for (uint32_t i = 0; !status && i < run->model.graph_count; i++)
+        status = session_finalize(&run->session, &run->model.graphs[i], fault);
+    return status;
+}
+
+static enum status get_binary(const struct session *session, void **binary, uint64_t *size, struct fault *fault)
+{
+    const struct qnn_functions *call = &session->libraries->backend->call;
+    uint64_t capacity = 0;
+    qnn_error code = call->context_get_binary_size(session->context, &capacity);
+    if (code)
+        return fault_from_backend(fault, code, "the context has no binary form (contextGetBinarySize)");
+    *binary = capacity && capacity <= SIZE_MAX ? calloc(1, (size_t)capacity) : NULL;
+    if (!*binary)
+        return fault_memory(fault);
+    code = call->context_get_binary(session->context, *binary, capacity, size);
+    if (code)
+        return fault_from_backend(fault, code, "the context does not give its binary (contextGetBinary)");
+    if (*size && *size <= capacity)
+        return RUN_OK;
+    fault_set(fault, RUN_REFUSED, "the backend gives a binary of an impossible size");
+    fault_evidence(fault, "%" PRIu64 " bytes in a buffer of %" PRIu64, *size, capacity);
+    return RUN_REFUSED;
+}
+
+static enum status write_file(const char *path, const void *data, uint64_t size, struct fault *fault)
+{
+    char problem[FAULT_TEXT] = "the disk may be full";
+    FILE *file = platform_open(path, "wb", problem);
+    bool good = file && fwrite(data, 1, (size_t)size, file) == size;
+    if (file)
+        good = fclose(file) == 0 && good;
+    if (good)
+        return RUN_OK;
+    fault_set(fault, RUN_UNAVAILABLE, "the context binary cannot be written");
+    fault_evidence(fault, "%s: %s", path, problem);
+    return RUN_UNAVAILABLE;
+}
+
+static enum status another(struct fault *fault, const char *what, uint32_t found, uint32_t wanted)
+{
+    fault_set(fault, RUN_REFUSED, "the stored context binary is another than was asked for");
+    fault_evidence(fault, "%s: found %u, wanted %u", what, found, wanted);
+    return RUN_REFUSED;
+}
+
+/* The SoC is only ours to choose on the simulator; a backend that misread the choice builds for its oldest. */
+static enum status judge(const struct run *run, const struct model *stored, struct fault *fault)
+{
+    const struct variant *wanted = run->choice.variant;
+    const struct graph *graph;
+    if (stored->graph_count != run->model.graph_count)
+        return another(fault, "graphs", stored->graph_count, run->model.graph_count);
+    for (uint32_t i = 0; i < run->model.graph_count; i++)
+        if (model_choose_graph(stored, run->model.graphs[i].name, &graph, fault))
+            return RUN_REFUSED;
+    if (run->unit->unit != UNIT_NPU || !run->config->simulator)
+        return RUN_OK;
+    if (stored->hexagon != wanted->hexagon)
+        return another(fault, "Hexagon", stored->hexagon, wanted->hexagon);
+    /* Releases before 2.47 leave the number out. */
+    if (stored->soc_model && stored->soc_model != wanted->soc_model)
+        return another(fault, "soc_model", stored->soc_model, wanted->soc_model);
+    return RUN_OK;
+}
+
+static enum status read_back(const struct run *run, const char *path, struct saved *out, struct fault *fault)
+{
+    struct model stored;
+    enum status status = model_open(&run->libraries, path, &stored, fault);
+    if (!status)
+        status = judge(run, &stored, fault);
+    out->bytes = stored.binary.size;
+    out->soc_model = stored.soc_model;
+    out->hexagon = stored.hexagon;
+    model_close(&stored);
+    return status;
+}
+
+static enum status replace(const char *from, const char *to, struct fault *fault)
+{
+    char problem[FAULT_TEXT] = "";
+    if (platform_replace(from, to, problem))
+        return RUN_OK;
+    fault_set(fault, RUN_UNAVAILABLE, "the context binary cannot be given its name");
+    fault_evidence(fault, "%s: %s", to, problem);
+    return RUN_UNAVAILABLE;
+}
+
+enum status save_context(struct run *run, struct saved *out, struct fault *fault)
+{
+    char draft[PATH_CAPACITY];
+    void *binary = NULL;
+    uint64_t size = 0;
+    *out = (struct saved){.file = run->options->save_context};
+    int length = snprintf(draft, sizeof draft, "%s.part", out->file);
+    if (length < 0 || (size_t)length >= sizeof draft)
+        return fault_set(fault, RUN_USAGE, "the path of --save-context is too long");
+    enum status status = finalize_all(run, fault);
+    if (!status)
+        status = get_binary(&run->session, &binary, &size, fault);
+    if (!status)
+        status = write_file(draft, binary, size, fault);
+    free(binary);
+    if (status)
+        return status;
+    status = read_back(run, draft, out, fault);
+    if (!status)
+        status = replace(draft, out->file, fault);
+    if (status)
+        platform_remove(draft);
+    return status;
+}

@@ -1,0 +1,26 @@
+/* The compute units of runner.conf, tried in its order: which one runs, and why another does not. */
+#ifndef HEXRUN_UNITS_H
+#define HEXRUN_UNITS_H
+
+#include "config.h"
+#include "status.h"
+
+struct run;
+
+/* Units that could not be used, in the order in which they were tried. */
+struct passed_over {
+    struct {
+        enum unit unit;
+        char reason[FAULT_TEXT];
+    } items[UNITS];
+    size_t count;
+};
+
+/* Brings run->unit as far as it is to come. `units_own` says whether a fault is the unit's own, so that
+ * another unit may do better. */
+typedef enum status (*unit_attempt)(struct run *run, bool *units_own, struct fault *fault);
+
+/* The first unit that succeeds stays in run->unit; every other one is said to be passed over, with its fault. */
+enum status units_try(struct run *run, unit_attempt attempt, struct fault *fault);
+
+#endif
