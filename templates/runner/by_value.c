@@ -66,19 +66,19 @@ enum { GRAPH_INFO_VERSION = 1 };
     }
 
 struct calls {
-    uint32_t core_minor, length;
+    uint32_t first, last, length;
     qnn_error (*dlc)(const struct dlc_call *call);
     int (*library)(const struct library_call *call);
 };
 
 #if EXACT_SIZE
-#define CALLS(minor, length) CALLS_WITH(length)
-#define ROW(minor, length) {minor, length, dlc_with_##length, library_with_##length},
+#define CALLS(first, last, length) CALLS_WITH(length)
+#define ROW(first, last, length) {first, last, length, dlc_with_##length, library_with_##length},
 QNN_TABLE_LENGTHS(CALLS)
 #else
 CALLS_WITH(160)
 _Static_assert(LONGEST_TABLE == 160, "the name of the calls is their length");
-#define ROW(minor, length) {minor, length, dlc_with_160, library_with_160},
+#define ROW(first, last, length) {first, last, length, dlc_with_160, library_with_160},
 #endif
 
 static const struct calls KNOWN[] = {QNN_TABLE_LENGTHS(ROW)};
@@ -90,7 +90,7 @@ static enum status find_calls(const struct libraries *libraries, const struct ca
     uint32_t minor = libraries->backend->api.core.minor;
     *out = NULL;
     for (size_t i = 0; i < sizeof KNOWN / sizeof *KNOWN; i++)
-        if (EXACT_SIZE ? KNOWN[i].core_minor == minor : KNOWN[i].core_minor <= minor)
+        if (KNOWN[i].first <= minor && (!EXACT_SIZE || minor <= KNOWN[i].last))
             *out = &KNOWN[i];
     if (*out) {
         *known = 8 * (HEAD_WORDS + (size_t)(*out)->length);
@@ -99,7 +99,7 @@ static enum status find_calls(const struct libraries *libraries, const struct ca
     fault_set(fault, RUN_REFUSED, "hexrun cannot compose graphs with this release of QAIRT on this processor");
     fault_evidence(fault, "found core API 2.%u, whose interface is of a size that hexrun does not know", minor);
     for (size_t i = 0; i < sizeof KNOWN / sizeof *KNOWN; i++)
-        fault_evidence(fault, "wanted core API 2.%u", KNOWN[i].core_minor);
+        fault_evidence(fault, "wanted core API 2.%u to 2.%u", KNOWN[i].first, KNOWN[i].last);
     fault_fix(fault, "use a context binary, or the libraries of one of these releases");
     return RUN_REFUSED;
 }

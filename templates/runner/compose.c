@@ -1,5 +1,6 @@
 #include "compose.h"
 
+#include "backend_log.h"
 #include "by_value.h"
 
 /* ---- DLC ---- */
@@ -13,7 +14,10 @@ static enum status open_dlc(const struct libraries *libraries, const char *path,
         fault_evidence(fault, "found System API 1.%u, wanted 1.%d or later", system->api.minor, QNN_SYSTEM_MINOR_DLC);
         return RUN_REFUSED;
     }
-    qnn_error code = system->call.dlc_create_from_file(NULL, path, &model->dlc);
+    /* It has a log of its own; without one its reasons are lost, which is no reason to stop. */
+    if (system->call.log_create(backend_log_callback, QNN_LOG_ERROR, &model->log))
+        model->log = NULL;
+    qnn_error code = system->call.dlc_create_from_file(model->log, path, &model->dlc);
     if (!code)
         return RUN_OK;
     fault_from_backend(fault, code, "the QNN System library cannot read the DLC (systemDlcCreateFromFile)");

@@ -226,6 +226,8 @@ void model_close(struct model *model)
         model->system->call.context_free(model->description);
     if (model->dlc)
         model->system->call.dlc_free(model->dlc);
+    if (model->log)
+        model->system->call.log_free(model->log);
     if (model->free_composed)
         model->free_composed(&model->composed, model->composed_count);
     platform_unmap(&model->binary);

@@ -23,6 +23,7 @@ struct graph {
 struct model {
     enum asset asset;
     struct mapped_file binary;
+    qnn_handle log; /* the DLC reader's */
     /* One of these keeps every pointer below alive. */
     qnn_handle description, dlc;
     struct qnn_model_graph **composed;

@@ -269,8 +269,10 @@ struct qnn_interface {
 
 typedef qnn_error (*qnn_get_providers)(const struct qnn_interface ***providers, uint32_t *count);
 
-/* How many functions the table of a core API has, where it is known. */
-#define QNN_TABLE_LENGTHS(row) row(10, 48) row(14, 55) row(27, 68) row(28, 69) row(32, 71) row(40, 75)
+/* How many functions the table of a core API has: first and last minor that are known to have so many, from
+ * public headers and, from 36 on, from the libraries themselves, which take no other size. */
+#define QNN_TABLE_LENGTHS(row) \
+    row(10, 10, 48) row(14, 14, 55) row(27, 27, 68) row(28, 28, 69) row(32, 32, 71) row(36, 38, 72) row(39, 40, 75)
 
 /* ---- model libraries: `QnnModel_composeGraphs` and its counterpart ---- */
 
@@ -353,8 +355,11 @@ struct qnn_system_functions {
     qnn_error (*context_get_metadata)(qnn_handle context, const void *binary, uint64_t size,
                                       const struct qnn_binary_info **info);
     qnn_error (*context_free)(qnn_handle context);
-    qnn_unused tensor_get_memory_footprint, log_create, log_set_level, log_free;
     /* From here on of System API 1.4, see QNN_SYSTEM_MINOR_DLC. */
+    qnn_unused tensor_get_memory_footprint;
+    qnn_error (*log_create)(qnn_log_callback callback, uint32_t level, qnn_handle *log);
+    qnn_unused log_set_level;
+    qnn_error (*log_free)(qnn_handle log);
     qnn_error (*dlc_create_from_file)(qnn_handle log, const char *path, qnn_handle *dlc);
     qnn_unused dlc_create_from_binary;
     qnn_unused dlc_compose_graphs; /* its type depends on the release, see by_value.c */
@@ -437,6 +442,7 @@ HEXRUN_AT(qnn_binary_v3, soc_model, 128);
 HEXRUN_SIZE(qnn_htp_metadata, 8);
 HEXRUN_SIZE(qnn_binary_info, 144);
 HEXRUN_AT(qnn_system_interface, call, 32);
+HEXRUN_AT(qnn_system_functions, log_create, 5 * 8);
 HEXRUN_AT(qnn_system_functions, dlc_create_from_file, 8 * 8);
 HEXRUN_AT(qnn_system_functions, dlc_compose_graphs, 10 * 8);
 HEXRUN_AT(qnn_system_functions, dlc_free, 12 * 8);
