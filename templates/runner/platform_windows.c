@@ -1,5 +1,6 @@
 /* Windows on Arm and x64. */
 #define WIN32_LEAN_AND_MEAN
+#define PSAPI_VERSION 2 /* GetProcessMemoryInfo from kernel32 */
 
 #include "platform.h"
 
@@ -9,9 +10,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <io.h>
+#include <psapi.h>
 #include <shellapi.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <wchar.h>
 
 #include "status.h"
@@ -128,6 +131,43 @@ bool platform_make_folder(const char *path, char *problem)
     return made;
 }
 
+int64_t platform_file_size(FILE *file)
+{
+    struct _stat64 info;
+    return _fstat64(_fileno(file), &info) == 0 && info.st_mode & _S_IFREG ? (int64_t)info.st_size : -1;
+}
+
+bool platform_is_folder(const char *path)
+{
+    wchar_t *wide = widen(path);
+    DWORD attributes = wide ? GetFileAttributesW(wide) : INVALID_FILE_ATTRIBUTES;
+    free(wide);
+    return attributes != INVALID_FILE_ATTRIBUTES && attributes & FILE_ATTRIBUTE_DIRECTORY;
+}
+
+bool platform_list_folder(const char *path, bool (*take)(void *context, const char *name), void *context,
+                          char *problem)
+{
+    char pattern[PATH_CAPACITY];
+    WIN32_FIND_DATAW entry;
+    int length = snprintf(pattern, sizeof pattern, "%s\\*", path);
+    wchar_t *wide = length > 0 && (size_t)length < sizeof pattern ? widen(pattern) : NULL;
+    HANDLE folder = wide ? FindFirstFileW(wide, &entry) : INVALID_HANDLE_VALUE;
+    free(wide);
+    bool more = folder != INVALID_HANDLE_VALUE;
+    while (more) {
+        char *name = narrowed(entry.cFileName);
+        more = name && take(context, name) && FindNextFileW(folder, &entry);
+        free(name);
+    }
+    if (folder == INVALID_HANDLE_VALUE) {
+        explain(problem);
+        return false;
+    }
+    FindClose(folder);
+    return true;
+}
+
 bool platform_map(const char *path, struct mapped_file *out, char *problem)
 {
     HANDLE section = NULL;
@@ -165,6 +205,16 @@ void *platform_load(const char *path, char *problem)
     HMODULE library = NULL;
     if (wide)
         library = LoadLibraryExW(wide, NULL, LOAD_LIBRARY_SEARCH_DLL_LOAD_DIR | LOAD_LIBRARY_SEARCH_DEFAULT_DIRS);
+    if (!library)
+        explain(problem);
+    free(wide);
+    return (void *)library;
+}
+
+void *platform_load_system(const char *name, char *problem)
+{
+    wchar_t *wide = widen(name);
+    HMODULE library = wide ? LoadLibraryExW(wide, NULL, LOAD_LIBRARY_SEARCH_SYSTEM32) : NULL;
     if (!library)
         explain(problem);
     free(wide);
@@ -214,6 +264,14 @@ uint64_t platform_now_us(void)
     uint64_t seconds = (uint64_t)(ticks.QuadPart / frequency.QuadPart);
     uint64_t rest = (uint64_t)(ticks.QuadPart % frequency.QuadPart);
     return seconds * 1000000u + rest * 1000000u / (uint64_t)frequency.QuadPart;
+}
+
+bool platform_peak_memory(uint64_t *bytes)
+{
+    PROCESS_MEMORY_COUNTERS counters = {.cb = sizeof counters};
+    bool told = GetProcessMemoryInfo(GetCurrentProcess(), &counters, sizeof counters);
+    *bytes = counters.PeakWorkingSetSize;
+    return told;
 }
 
 static volatile LONG interrupted;

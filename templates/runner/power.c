@@ -105,6 +105,19 @@ void power_vote(struct power *power, const struct libraries *libraries)
         vote_rpc(power);
 }
 
+void power_say(const struct power *power)
+{
+    const struct power_profile *row = power->profile;
+    char values[160] = "", rpc[80] = "";
+    if (power->rpc_applied)
+        snprintf(rpc, sizeof rpc, ", RPC latency %u us, polling %u us", power->rpc_latency_us, power->rpc_polling_us);
+    if (power->applied)
+        snprintf(values, sizeof values, ": bus and core corner 0x%x, mode 0x%x, DCVS %s, sleep latency %u us%s",
+                 row->corner, row->power_mode, row->dcvs_enable ? "on" : "off", row->sleep_latency_us, rpc);
+    say("power %s: %s%s%s%s", row->name, power->applied ? "applied" : "not applied", values,
+        *power->reason ? "; " : "", power->reason);
+}
+
 void power_release(struct power *power)
 {
     if (!power->held)

@@ -56,7 +56,7 @@ enum status session_open_graph(struct session *session, const struct model *mode
 {
     const struct qnn_functions *call = &session->libraries->backend->call;
     qnn_error code = call->context_create_from_binary(session->backend, session->device, NULL, model->binary.data,
-                                                      model->binary.size, &session->context, NULL);
+                                                      model->binary.size, &session->context, session->profile);
     if (code) {
         fault_from_backend(fault, code, "the backend refuses the context binary (contextCreateFromBinary)");
         fault_evidence(fault, "compiled by QAIRT %s, opened by %s", model->build ? model->build : "of unknown build",
