@@ -194,21 +194,19 @@ static enum status check_folder(const struct sample_input *input, const struct t
 static enum status open_folders(struct samples *samples, struct fault *fault)
 {
     const struct sample_input *first = NULL;
-    for (uint32_t i = 0; i < samples->io->count; i++) {
+    enum status status = RUN_OK;
+    for (uint32_t i = 0; !status && i < samples->io->count; i++) {
         struct sample_input *input = &samples->inputs[i];
-        const struct tensor *tensor = &samples->io->tensors[i];
         if (!platform_is_folder(input->path))
             continue;
-        enum status status = list_folder(input, tensor, fault);
+        status = list_folder(input, &samples->io->tensors[i], fault);
         if (!status)
             status = first ? same_samples(first, input, fault) : name_samples(samples, &input->files, fault);
-        if (!status)
-            status = check_folder(input, tensor, fault);
-        if (status)
-            return status;
         first = first ? first : input;
     }
-    return RUN_OK;
+    for (uint32_t i = 0; !status && i < samples->io->count; i++)
+        status = check_folder(&samples->inputs[i], &samples->io->tensors[i], fault);
+    return status;
 }
 
 /* ---- files and batches ---- */
