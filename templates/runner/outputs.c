@@ -94,6 +94,7 @@ static FILE *begin_file(const struct outputs *outputs, uint32_t index, const cha
     FILE *file = platform_open(path, "wb", problem);
     if (file && !npy_write_header(file, outputs->items[index].descr, shape, tensor->rank)) {
         fclose(file);
+        platform_remove(path);
         file = NULL;
     }
     return file;
@@ -130,7 +131,8 @@ static enum status cannot_write(const struct outputs *outputs, uint32_t index, c
     return RUN_UNAVAILABLE;
 }
 
-/* A batch is one file that stays open from the first run to the last; anything else is a file per run. */
+/* A batch is one file that stays open from the first run to the last; anything else is a file per run. What
+ * could not be written whole is removed: half an array must not pass for a result. */
 static enum status take_one(struct outputs *outputs, uint32_t index, size_t run, struct fault *fault)
 {
     struct output *item = &outputs->items[index];
@@ -150,6 +152,8 @@ static enum status take_one(struct outputs *outputs, uint32_t index, size_t run,
     if (item->open && (last || !good)) {
         good = fclose(item->open) == 0 && good;
         item->open = NULL;
+        if (!good)
+            platform_remove(path);
     }
     return good ? RUN_OK : cannot_write(outputs, index, path, problem, fault);
 }
@@ -185,8 +189,10 @@ void outputs_finish(struct outputs *outputs)
 void outputs_close(struct outputs *outputs)
 {
     for (uint32_t i = 0; outputs->items && i < outputs->feed->io->count; i++)
-        if (outputs->items[i].open)
+        if (outputs->items[i].open) {
             fclose(outputs->items[i].open);
+            platform_remove(outputs->items[i].file);
+        }
     free(outputs->items);
     *outputs = (struct outputs){0};
 }

@@ -32,6 +32,7 @@ bool platform_absolute(const char *path, char *out, size_t capacity, char *probl
 bool platform_is_absolute(const char *path);
 
 FILE *platform_open(const char *path, const char *mode, char *problem);
+void platform_remove(const char *path);
 /* Bytes of an open file, -1 when it is not a plain one. */
 int64_t platform_file_size(FILE *file);
 bool platform_make_folder(const char *path, char *problem);

@@ -95,6 +95,11 @@ bool platform_make_folder(const char *path, char *problem)
     return false;
 }
 
+void platform_remove(const char *path)
+{
+    unlink(path);
+}
+
 int64_t platform_file_size(FILE *file)
 {
     struct stat info;

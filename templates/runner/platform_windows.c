@@ -131,6 +131,14 @@ bool platform_make_folder(const char *path, char *problem)
     return made;
 }
 
+void platform_remove(const char *path)
+{
+    wchar_t *wide = widen(path);
+    if (wide)
+        _wremove(wide);
+    free(wide);
+}
+
 int64_t platform_file_size(FILE *file)
 {
     struct _stat64 info;

@@ -1,4 +1,7 @@
-"""A device whose backend is the stand-in, for tests that watch what the runner does there."""
+"""A device whose backend is the stand-in, for tests that watch what the runner does there.
+
+Imported by tests before pytest can rewrite the asserts: PYTEST_DONT_REWRITE.
+"""
 
 from __future__ import annotations
 
