@@ -100,6 +100,8 @@ def generated_tables() -> str:
             *_array("error_row ERROR_ROWS", map(_error_row, table("errors")["error"])),
             *_array("error_range ERROR_RANGES", map(_error_range, table("errors")["range"])),
             *_array("power_profile POWER_PROFILES", map(_profile_row, table("power")["profile"])),
+            *_array("power_word POWER_CORNERS", map(_power_word, table("power")["corner"])),
+            *_array("power_word POWER_MODES", map(_power_word, table("power")["power_mode"])),
             "",
             f"const struct power_profile POWER_RELEASE = {_profile_row(_release())};",
             "",
@@ -207,6 +209,10 @@ def _profile_row(row: Mapping[str, Any]) -> str:
         row["rpc_polling_us"],
     )
     return f"{{{_quoted(row['id'])}, {', '.join(map(str, numbers))}}}"
+
+
+def _power_word(row: Mapping[str, Any]) -> str:
+    return f"{{{row['value']:#x}u, {_quoted(row['id'])}}}"
 
 
 def _value(kind: str, word: str) -> int:

@@ -7,7 +7,7 @@
 
 struct output {
     const char *descr;         /* of what is written and digested */
-    char stem[128];            /* the tensor's name as a file name */
+    char stem[136];            /* the tensor's name as a file name */
     char file[PATH_CAPACITY];  /* empty: not written; with samples, "{sample}" stands for each one's name */
     FILE *open;                /* while a batch is written */
     struct digest running;

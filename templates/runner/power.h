@@ -25,6 +25,9 @@ void power_vote(struct power *power, const struct libraries *libraries);
 /* The values that were voted, or why none were, in one line for the person who watches. */
 void power_say(const struct power *power);
 
+const char *power_corner_name(uint32_t corner);
+const char *power_mode_name(uint32_t mode);
+
 /* Back to the lowest corner. Safe to call when nothing is held. */
 void power_release(struct power *power);
 

@@ -24,7 +24,9 @@ static void json_power(struct json *json, const struct power *power)
     json_bool(json, "rpc_applied", power->rpc_applied);
     if (power->applied) {
         json_number(json, "corner", row->corner);
+        json_string(json, "corner_name", power_corner_name(row->corner));
         json_number(json, "mode", row->power_mode);
+        json_string(json, "mode_name", power_mode_name(row->power_mode));
         json_bool(json, "dcvs", row->dcvs_enable);
         json_number(json, "sleep_latency_us", row->sleep_latency_us);
     }

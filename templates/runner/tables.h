@@ -22,6 +22,16 @@ struct error_range {
 extern const struct error_range ERROR_RANGES[];
 extern const size_t ERROR_RANGE_COUNT;
 
+/* What a corner or a power mode is called. */
+struct power_word {
+    uint32_t value;
+    const char *name;
+};
+extern const struct power_word POWER_CORNERS[];
+extern const size_t POWER_CORNER_COUNT;
+extern const struct power_word POWER_MODES[];
+extern const size_t POWER_MODE_COUNT;
+
 /* One row votes bus and core to `corner` (min = target = max). */
 struct power_profile {
     const char *name;

@@ -523,15 +523,15 @@ def test_the_real_backend_tells_where_its_time_goes(hexrun, models, level):
 
 OFF_THE_TABLE = ("default", "system_settings")
 VOTES = {
-    "burst": (0, 16, 40, 0xA0, 9999),
-    "sustained_high_performance": (0, 16, 100, 0x80, 9999),
-    "high_performance": (0, 16, 100, 0x80, 9999),
-    "balanced": (1, 16, 1000, 0x70, 0),
-    "low_balanced": (1, 16, 1000, 0x60, 0),
-    "high_power_saver": (1, 16, 1000, 0x50, 0),
-    "power_saver": (1, 16, 1000, 0x40, 0),
-    "low_power_saver": (1, 16, 1000, 0x30, 0),
-    "extreme_power_saver": (1, 4, 1000, 0x10, 0),
+    "burst": (0, 16, 40, 0xA0, "max", 9999),
+    "sustained_high_performance": (0, 16, 100, 0x80, "turbo", 9999),
+    "high_performance": (0, 16, 100, 0x80, "turbo", 9999),
+    "balanced": (1, 16, 1000, 0x70, "nom_plus", 0),
+    "low_balanced": (1, 16, 1000, 0x60, "nom", 0),
+    "high_power_saver": (1, 16, 1000, 0x50, "svs_plus", 0),
+    "power_saver": (1, 16, 1000, 0x40, "svs", 0),
+    "low_power_saver": (1, 16, 1000, 0x30, "svs2", 0),
+    "extreme_power_saver": (1, 4, 1000, 0x10, "disable", 0),
 }
 
 
@@ -541,7 +541,8 @@ def test_the_votes_known_here_are_all_that_hexpack_knows():
 
 @pytest.mark.parametrize("profile", VOTES)
 def test_each_profile_votes_its_documented_values_and_prints_them(device, profile):
-    dcvs, mode, sleep, corner, polling = VOTES[profile]
+    dcvs, mode, sleep, corner, name, polling = VOTES[profile]
+    mode_name = {4: "power_saver", 16: "performance"}[mode]
 
     ran = device.run("--power", profile, **ON)
 
@@ -556,7 +557,9 @@ def test_each_profile_votes_its_documented_values_and_prints_them(device, profil
         "applied": True,
         "rpc_applied": True,
         "corner": corner,
+        "corner_name": name,
         "mode": mode,
+        "mode_name": mode_name,
         "dcvs": bool(dcvs),
         "sleep_latency_us": sleep,
         "rpc_latency_us": 100,
@@ -564,7 +567,7 @@ def test_each_profile_votes_its_documented_values_and_prints_them(device, profil
         "reason": None,
     }
     assert (
-        f"power {profile}: applied: bus and core corner {corner:#x}, mode {mode:#x}, "
+        f"power {profile}: applied: bus and core corner {name} ({corner:#x}), mode {mode_name} ({mode:#x}), "
         f"DCVS {'on' if dcvs else 'off'}, sleep latency {sleep} us, RPC latency 100 us, polling {polling} us\n"
     ) in ran.err
 
