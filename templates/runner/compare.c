@@ -172,6 +172,8 @@ static double cosine_of(const struct sums *sums)
     if (sums->found == 0 || sums->wanted == 0)
         return sums->found == sums->wanted ? 1 : 0;
     double cosine = sums->product / (sqrt(sums->found) * sqrt(sums->wanted));
+    if (isnan(cosine))
+        return NAN; /* of one sign, so that it prints alike everywhere */
     return cosine > 1 ? 1 : cosine < -1 ? -1 : cosine;
 }
 

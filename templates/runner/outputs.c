@@ -75,7 +75,8 @@ enum status outputs_open(const struct feed *feed, const struct samples *samples,
     for (uint32_t i = 0; !status && i < feed->io->count; i++) {
         const struct tensor *tensor = &feed->io->tensors[i];
         struct output *item = &out->items[i];
-        item->descr = !out->native && tensor_takes_float(tensor) ? "<f4" : tensor->element->descr;
+        item->converted = !out->native && tensor_takes_float(tensor);
+        item->descr = item->converted ? "<f4" : tensor->element->descr;
         digest_open(&item->running);
         name_file(out, i);
         if (out->folder)
@@ -106,15 +107,14 @@ static bool put_elements(struct outputs *outputs, uint32_t index, FILE *file)
     const struct tensor *tensor = &outputs->feed->io->tensors[index];
     struct output *item = &outputs->items[index];
     const char *stored = outputs->feed->data[index];
-    bool convert = item->descr != tensor->element->descr;
     float real[SOURCE_BLOCK];
     for (size_t first = 0; first < tensor->count; first += SOURCE_BLOCK) {
         size_t rest = tensor->count - first;
         size_t count = rest < SOURCE_BLOCK ? rest : SOURCE_BLOCK;
         const char *at = stored + first * tensor->element->size;
-        const void *data = convert ? (const void *)real : at;
-        size_t bytes = count * (convert ? sizeof *real : tensor->element->size);
-        if (convert)
+        const void *data = item->converted ? (const void *)real : at;
+        size_t bytes = count * (item->converted ? sizeof *real : tensor->element->size);
+        if (item->converted)
             tensor_to_float(tensor, first, count, at, real);
         digest_add(&item->running, data, bytes);
         if (file && fwrite(data, 1, bytes, file) != bytes)

@@ -7,6 +7,7 @@
 
 struct output {
     const char *descr;         /* of what is written and digested */
+    bool converted;            /* to float32 from what is stored */
     char stem[136];            /* the tensor's name as a file name */
     char file[PATH_CAPACITY];  /* empty: not written; with samples, "{sample}" stands for each one's name */
     FILE *open;                /* while a batch is written */

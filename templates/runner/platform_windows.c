@@ -162,18 +162,23 @@ bool platform_list_folder(const char *path, bool (*take)(void *context, const ch
     wchar_t *wide = length > 0 && (size_t)length < sizeof pattern ? widen(pattern) : NULL;
     HANDLE folder = wide ? FindFirstFileW(wide, &entry) : INVALID_HANDLE_VALUE;
     free(wide);
-    bool more = folder != INVALID_HANDLE_VALUE;
+    bool whole = folder != INVALID_HANDLE_VALUE;
+    bool more = whole;
     while (more) {
         char *name = narrowed(entry.cFileName);
-        more = name && take(context, name) && FindNextFileW(folder, &entry);
+        whole = name != NULL;
+        more = whole && take(context, name);
         free(name);
+        if (more && !FindNextFileW(folder, &entry)) {
+            whole = GetLastError() == ERROR_NO_MORE_FILES;
+            more = false;
+        }
     }
-    if (folder == INVALID_HANDLE_VALUE) {
+    if (!whole)
         explain(problem);
-        return false;
-    }
-    FindClose(folder);
-    return true;
+    if (folder != INVALID_HANDLE_VALUE)
+        FindClose(folder);
+    return whole;
 }
 
 bool platform_map(const char *path, struct mapped_file *out, char *problem)
@@ -284,10 +289,17 @@ bool platform_peak_memory(uint64_t *bytes)
 
 static volatile LONG interrupted;
 
+/* Longer than Windows waits for a program whose console closes. */
+enum { GRACE_MS = 60000 };
+
+/* Runs in a thread of its own. When the console closes or the user logs off, Windows ends the process as
+ * soon as this returns, so it leaves that to main. */
 static BOOL WINAPI remember(DWORD event)
 {
-    (void)event;
-    return InterlockedExchange(&interrupted, 1) == 0;
+    bool first = InterlockedExchange(&interrupted, 1) == 0;
+    if (event != CTRL_C_EVENT && event != CTRL_BREAK_EVENT)
+        Sleep(GRACE_MS);
+    return first;
 }
 
 void platform_watch_interrupts(void)

@@ -720,6 +720,19 @@ def test_where_buffers_must_be_shared_and_cannot_the_run_is_refused(shared, sett
     assert held(shared.journal) == 0
 
 
+def test_the_real_simulator_shares_no_memory_and_the_run_goes_on(hexrun, models, fastrpc, monkeypatch):
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(fastrpc))
+    model = models["quantized"]
+    run = ("--input", model.folder / "x.npy", "--buffers", "auto", "--compare", model.folder / "y.npy")
+
+    ran = run_model(hexrun, model, *run, "--json")
+
+    said = ran.document["buffers"]
+    assert ran.code == 0, ran.err
+    assert said["used"] == "plain"
+    assert said["reason"].endswith("(memRegister): error 1000 COMMON_NOT_SUPPORTED")
+
+
 def test_a_system_without_fastrpc_is_said(device):
     ran = device.run("--buffers", "auto", **ON)
 
