@@ -100,6 +100,8 @@ def generated_tables() -> str:
             *_array("error_row ERROR_ROWS", map(_error_row, table("errors")["error"])),
             *_array("error_range ERROR_RANGES", map(_error_range, table("errors")["range"])),
             *_array("power_profile POWER_PROFILES", map(_profile_row, table("power")["profile"])),
+            *_array("power_word POWER_CORNERS", map(_power_word, table("power")["corner"])),
+            *_array("power_word POWER_MODES", map(_power_word, table("power")["power_mode"])),
             "",
             f"const struct power_profile POWER_RELEASE = {_profile_row(_release())};",
             *_array("soc_name SOC_NAMES", _soc_names()),
@@ -193,11 +195,11 @@ def _error_range(row: Mapping[str, Any]) -> str:
 
 
 def _soc_names() -> Iterable[str]:
-    """What a system may call a SoC that has an HTP; names and numbers are many to many."""
+    """What a system calls a SoC that has an HTP: by its chip, and Windows by its product."""
     for soc in socs():
         if soc.hexagon and soc.vtcm_mb:
-            words = dict.fromkeys(word.lower() for word in (*soc.chips, *soc.names))
-            yield from (f"{{{_quoted(word)}, {soc.soc_model}u}}" for word in words)
+            words = (*soc.chips, *(soc.names if "windows" in soc.systems else ()))
+            yield from (f"{{{_quoted(word.lower())}, {soc.soc_model}u}}" for word in words)
 
 
 def _release() -> dict[str, Any]:
@@ -216,6 +218,10 @@ def _profile_row(row: Mapping[str, Any]) -> str:
         row["rpc_polling_us"],
     )
     return f"{{{_quoted(row['id'])}, {', '.join(map(str, numbers))}}}"
+
+
+def _power_word(row: Mapping[str, Any]) -> str:
+    return f"{{{row['value']:#x}u, {_quoted(row['id'])}}}"
 
 
 def _value(kind: str, word: str) -> int:

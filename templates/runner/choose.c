@@ -86,7 +86,7 @@ static bool holds_words(const char *text, const char *words)
     return false;
 }
 
-/* The longest name of the table that stands in `name` counts: "Snapdragon 8 Gen 3" before "8 Gen 3". */
+/* The longest name of the table that stands in `name` counts. */
 bool soc_is_called(uint32_t soc_model, const char *name)
 {
     char plain[CONFIG_WORD];

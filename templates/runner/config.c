@@ -64,21 +64,19 @@ static enum status find(const char *named, struct config *config, struct fault *
 
 enum status config_load(const char *named, struct config **out, struct fault *fault)
 {
-    char problem[FAULT_TEXT];
+    char problem[FAULT_TEXT] = "";
+    struct mapped_file file = {0};
     struct config *config = calloc(1, sizeof *config);
     if (!config)
         return fault_memory(fault);
     enum status status = find(named, config, fault);
-    if (!status) {
-        FILE *file = platform_open(config->path, "rb", problem);
-        if (file) {
-            status = config_read(file, config, fault);
-            fclose(file);
-        } else {
-            status = fault_set(fault, RUN_UNAVAILABLE, "%s cannot be opened", config->path);
-            fault_evidence(fault, "%s", problem);
-        }
+    if (!status && !platform_map(config->path, &file, problem)) {
+        status = fault_set(fault, RUN_UNAVAILABLE, "%s cannot be opened", config->path);
+        fault_evidence(fault, "%s", problem);
     }
+    if (!status)
+        status = config_read(file.data, file.size, config, fault);
+    platform_unmap(&file);
     if (status)
         free(config);
     else

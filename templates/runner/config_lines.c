@@ -356,24 +356,20 @@ static enum status read_line(struct reader *reader, char *line)
     return KEYS[key].read(reader, value);
 }
 
-/* Whether there was a line; what is wrong with it goes to `status`. */
-static bool next_line(struct reader *reader, FILE *file, char line[CONFIG_LINE], enum status *status)
+/* The next line as a string of its own. `text` is moved behind it. */
+static enum status next_line(struct reader *reader, const char **text, const char *end, char line[CONFIG_LINE])
 {
-    size_t length = 0;
-    int byte = getc(file);
-    if (byte == EOF)
-        return false;
+    const char *stop = memchr(*text, '\n', (size_t)(end - *text));
+    size_t length = (size_t)((stop ? stop : end) - *text);
     reader->line++;
-    for (; !*status && byte != EOF && byte != '\n'; byte = getc(file)) {
-        if (!byte)
-            *status = wrong(reader, "the line holds a zero byte, so this is no text");
-        else if (length == CONFIG_LINE - 2)
-            *status = wrong(reader, "the line is longer than %d bytes", CONFIG_LINE - 2);
-        else
-            line[length++] = (char)byte;
-    }
+    if (length > CONFIG_LINE - 2)
+        return wrong(reader, "the line is longer than %d bytes", CONFIG_LINE - 2);
+    if (memchr(*text, '\0', length))
+        return wrong(reader, "the line holds a zero byte, so this is no text");
+    memcpy(line, *text, length);
     line[length] = '\0';
-    return true;
+    *text = stop ? stop + 1 : end;
+    return RUN_OK;
 }
 
 static bool has_unit(const struct config *config, enum unit unit)
@@ -384,17 +380,18 @@ static bool has_unit(const struct config *config, enum unit unit)
     return false;
 }
 
-enum status config_read(FILE *file, struct config *config, struct fault *fault)
+enum status config_read(const char *text, size_t size, struct config *config, struct fault *fault)
 {
     struct reader place = {.config = config, .fault = fault};
     struct reader *reader = &place;
+    const char *end = text + size;
     char line[CONFIG_LINE];
     enum status status = RUN_OK;
-    while (!status && next_line(reader, file, line, &status))
+    while (!status && text < end) {
+        status = next_line(reader, &text, end, line);
         if (!status)
             status = read_line(reader, line);
-    if (!status && ferror(file))
-        status = fault_set(reader->fault, RUN_UNAVAILABLE, "%s could not be read to its end", reader->config->path);
+    }
     for (size_t key = 0; !status && key < KEY_COUNT; key++)
         if (KEYS[key].required && !(reader->seen & 1u << key) && (!key || key_of_format(reader, key)))
             status = fault_set(reader->fault, RUN_USAGE, "%s lacks the key %s", reader->config->path, KEYS[key].name);

@@ -1,33 +1,35 @@
-/* The buffers of one graph: filled from files, handed to the backend, written to files. */
+/* The buffers of one side of a graph, handed to the backend with every execution. */
 #ifndef HEXRUN_FEED_H
 #define HEXRUN_FEED_H
 
 #include "model.h"
-#include "options.h"
-#include "platform.h"
+#include "shared.h"
 
 struct feed {
     const struct graph_io *io;
     size_t stride;
     char *raw;   /* the backend's tensor descriptions, pointing at `data` */
     void **data; /* stored form, one buffer per tensor */
+    const struct shared_memory *memory; /* that `data` is from; NULL: the heap */
+    const struct qnn_functions *call;   /* that the handles are to be given back to */
+    qnn_handle *handles;                /* of registered buffers; NULL: handed over as plain pointers */
 };
 
-/* What was written for one output. */
-struct result {
-    const char *descr;
-    char file[PATH_CAPACITY]; /* empty: not written */
-};
-
-enum status feed_open(const struct model *model, const struct graph_io *io, struct feed *out, struct fault *fault);
+/* `memory` is NULL for plain buffers. RUN_DEFECT where memory is short. */
+enum status feed_open(const struct model *model, const struct graph_io *io, const struct shared_memory *memory,
+                      struct feed *out, struct fault *fault);
 void feed_close(struct feed *feed);
+
+/* Registers shared buffers with the context, all or none; false with the reason. They are ordinary memory
+ * too, so a run goes on with plain pointers into them. feed_unregister is due before the context goes. */
+bool feed_register(struct feed *feed, const struct qnn_functions *call, qnn_handle context,
+                   char reason[SHARED_REASON]);
+void feed_unregister(struct feed *feed);
+
 struct qnn_tensor *feed_tensors(const struct feed *feed);
+size_t feed_bytes(const struct feed *feed);
 
-/* Every input once, of the graph's shape; float32 is converted where the graph stores something else. */
-enum status feed_read(struct feed *feed, const struct options *options, struct fault *fault);
-
-/* Writes DIR/NAME.npy for every output and tells what was written; with no DIR only the latter. */
-enum status feed_write(const struct feed *feed, const char *folder, bool native, struct result *results,
-                       struct fault *fault);
+/* The index of the tensor with that name; NULL names the only one. io->count when there is none. */
+uint32_t find_tensor(const struct graph_io *io, const char *name);
 
 #endif

@@ -44,7 +44,10 @@ int main(int argc, char **argv)
         fprintf(out, "hexrun %s\n", HEXRUN_VERSION);
     else
         status = perform(out, &options, &fault);
-    if (fclose(out) != 0 && !status) {
+    /* A flush that failed drops what it could not write, so that closing may succeed. */
+    bool lost = ferror(out) != 0;
+    lost = fclose(out) != 0 || lost;
+    if (lost && !status) {
         say("the result could not be written");
         status = RUN_UNAVAILABLE;
     }

@@ -32,22 +32,6 @@ const struct qnn_tensor *raw_tensor(const struct model *model, const struct grap
     return at_stride(io->raw, model->tensor_stride, index);
 }
 
-static struct quantization quantization_of(const struct qnn_quantize_params *params)
-{
-    struct quantization out = {0};
-    if (params->definition != QNN_DEFINITION_DEFINED)
-        return out;
-    if (params->encoding == QNN_ENCODING_SCALE_OFFSET) {
-        out.scale = params->u.scale_offset.scale;
-        out.offset = params->u.scale_offset.offset;
-    } else if (params->encoding == QNN_ENCODING_BW_SCALE_OFFSET) {
-        out.scale = params->u.bw_scale_offset.scale;
-        out.offset = params->u.bw_scale_offset.offset;
-    }
-    out.known = out.scale > 0;
-    return out;
-}
-
 static enum status read_tensor(const struct qnn_tensor *raw, struct tensor *out, struct fault *fault)
 {
     const struct qnn_tensor_v1 *v1 = &raw->v1;
@@ -64,7 +48,6 @@ static enum status read_tensor(const struct qnn_tensor *raw, struct tensor *out,
         fault_evidence(fault, "QNN data type 0x%x (%s)", v1->data_type, out->element ? out->element->name : "unknown");
         return RUN_REFUSED;
     }
-    out->quantization = quantization_of(&v1->quantize);
     for (uint32_t i = 0; i < v1->rank; i++) {
         out->shape[i] = v1->dimensions[i];
         /* The backend counts a buffer's bytes in 32 bits. */
@@ -72,7 +55,7 @@ static enum status read_tensor(const struct qnn_tensor *raw, struct tensor *out,
             return nonsense(fault, "elements of a tensor", (uint64_t)out->count * out->shape[i], UINT32_MAX / 8);
         out->count *= out->shape[i];
     }
-    return RUN_OK;
+    return tensor_read_quantization(out, &v1->quantize, fault);
 }
 
 static enum status read_io(const struct model *model, const struct qnn_tensor *raw, uint32_t count, const char *what,

@@ -1,5 +1,6 @@
 #include "options.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "config.h"
@@ -9,12 +10,19 @@ static const char HELP[] =
     "\n"
     "Runs a compiled model on the Hexagon NPU, or on its simulator.\n"
     "\n"
-    "  --input NAME=FILE   a .npy or .raw file for one input; the name may be left out\n"
-    "                      when the graph has a single input\n"
-    "  --output DIR        write every output as DIR/NAME.npy\n"
+    "  --input NAME=FILE   a .npy or .raw file for one input, or a folder of them, one for\n"
+    "                      each sample; the name may be left out when there is one input.\n"
+    "                      A .npy file N times as long is a batch of N runs\n"
+    "  --output DIR        write every output as DIR/NAME.npy or DIR/SAMPLE/NAME.npy\n"
     "  --native            write outputs as the graph stores them, not as float32\n"
     "  --iterations N      run N times and report the times (default 1)\n"
     "  --warmup N          run N times before that, unmeasured (default 0)\n"
+    "  --duration SECONDS  go on running until so much time is over\n"
+    "  --compare NAME=FILE a .npy or .raw reference for one output, or a folder of them as\n"
+    "                      --output writes it; without likeness hexrun ends with 1\n"
+    "  --min-cosine X      the least likeness to the reference (default 0.999)\n"
+    "  --profile LEVEL     basic or detailed: the backend's own account of its time\n"
+    "  --buffers KIND      plain (default), shared with the DSP, or auto: shared if it can be\n"
     "  --graph NAME        which graph, when the model has several\n"
     "  --soc NAME|NUMBER   which model, when the package has several\n"
     "  --power PROFILE     clock vote, e.g. burst, balanced, power_saver, default\n"
@@ -25,9 +33,9 @@ static const char HELP[] =
     "  --json              print one JSON document on stdout\n"
     "  --version, --help\n"
     "\n"
-    "exit codes: 0 done; 1 the model, device and inputs do not fit each other; 2 command line\n"
-    "or runner.conf; 3 a file or library cannot be read or written; 4 the backend returned an\n"
-    "error; 70 a fault of hexrun; 130 interrupted\n";
+    "exit codes: 0 done; 1 the model, device and inputs do not fit each other, or an output is\n"
+    "not like its reference; 2 command line or runner.conf; 3 a file or library cannot be read\n"
+    "or written; 4 the backend returned an error; 70 a fault of hexrun; 130 interrupted\n";
 
 void options_help(FILE *out)
 {
@@ -51,19 +59,19 @@ static bool switch_of(struct options *options, const char *word)
     return false;
 }
 
-static enum status add_input(struct options *options, char *value, struct fault *fault)
+static enum status add_path(struct named_paths *paths, const char *option, char *value, struct fault *fault)
 {
-    if (options->input_count == OPTIONS_INPUTS)
-        return fault_set(fault, RUN_USAGE, "more than %d inputs", OPTIONS_INPUTS);
-    struct input_option *input = &options->inputs[options->input_count++];
+    if (paths->count == OPTIONS_PATHS)
+        return fault_set(fault, RUN_USAGE, "%s is given more than %d times", option, OPTIONS_PATHS);
+    struct named_path *path = &paths->items[paths->count++];
     char *equals = strchr(value, '=');
     if (equals)
         *equals = '\0';
-    input->name = equals ? value : NULL;
-    input->path = equals ? equals + 1 : value;
-    if (*input->path && (!equals || *value))
+    path->name = equals ? value : NULL;
+    path->path = equals ? equals + 1 : value;
+    if (*path->path && (!equals || *value))
         return RUN_OK;
-    return fault_set(fault, RUN_USAGE, "--input wants NAME=FILE");
+    return fault_set(fault, RUN_USAGE, "%s wants NAME=FILE", option);
 }
 
 static enum status count_of(const char *option, const char *value, uint32_t least, uint32_t *out,
@@ -73,6 +81,70 @@ static enum status count_of(const char *option, const char *value, uint32_t leas
         return RUN_OK;
     return fault_set(fault, RUN_USAGE, "%s wants a number from %u to %d, found \"%.60s\"", option, least,
                      ITERATIONS_LIMIT, value);
+}
+
+/* Decimal digits with one point at most, from 0 to `most`. */
+static enum status decimal_of(const char *option, const char *value, double most, double *out, struct fault *fault)
+{
+    size_t length = strspn(value, "0123456789.");
+    const char *point = strchr(value, '.');
+    bool plain = length && length < 32 && !value[length] && (!point || (!strchr(point + 1, '.') && length > 1));
+    *out = plain ? strtod(value, NULL) : -1;
+    if (*out >= 0 && *out <= most)
+        return RUN_OK;
+    return fault_set(fault, RUN_USAGE, "%s wants a number up to %g, found \"%.60s\"", option, most, value);
+}
+
+/* The place of `value` among `words`, which end with NULL. */
+static enum status word_of(const char *option, const char *value, const char *const *words, int *out,
+                           struct fault *fault)
+{
+    char known[64] = "";
+    size_t used = 0;
+    for (*out = 0; words[*out]; ++*out) {
+        if (strcmp(words[*out], value) == 0)
+            return RUN_OK;
+        used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", used ? ", " : "", words[*out]);
+    }
+    return fault_set(fault, RUN_USAGE, "%s wants one of %s; found \"%.60s\"", option, known, value);
+}
+
+static enum status profile_of(struct options *options, const char *word, const char *value, struct fault *fault)
+{
+    static const char *const LEVELS[] = {"basic", "detailed", NULL};
+    int level;
+    enum status status = word_of(word, value, LEVELS, &level, fault);
+    options->profile = level ? PROFILE_DETAILED : PROFILE_BASIC;
+    return status;
+}
+
+static enum status buffers_of(struct options *options, const char *word, const char *value, struct fault *fault)
+{
+    static const char *const KINDS[] = {"plain", "shared", "auto", NULL};
+    int kind;
+    enum status status = word_of(word, value, KINDS, &kind, fault);
+    options->buffers = (enum buffer_kind)kind;
+    return status;
+}
+
+static enum status duration_of(struct options *options, const char *word, const char *value, struct fault *fault)
+{
+    enum status status = decimal_of(word, value, DURATION_LIMIT, &options->duration, fault);
+    if (!status && options->duration == 0)
+        return fault_set(fault, RUN_USAGE, "%s wants more than 0 seconds", word);
+    return status;
+}
+
+static const char *const VALUED[] = {"--config",  "--soc",      "--graph",    "--output",     "--power",
+                                     "--input",   "--compare",  "--profile",  "--buffers",    "--duration",
+                                     "--warmup",  "--iterations", "--min-cosine", "--save-context"};
+
+static bool takes_value(const char *word)
+{
+    for (size_t i = 0; i < sizeof VALUED / sizeof *VALUED; i++)
+        if (strcmp(VALUED[i], word) == 0)
+            return true;
+    return false;
 }
 
 static enum status take_value(struct options *options, const char *word, char *value, struct fault *fault)
@@ -90,25 +162,25 @@ static enum status take_value(struct options *options, const char *word, char *v
             return *value ? RUN_OK : fault_set(fault, RUN_USAGE, "%s wants a value", word);
         }
     if (strcmp(word, "--input") == 0)
-        return add_input(options, value, fault);
+        return add_path(&options->inputs, word, value, fault);
+    if (strcmp(word, "--compare") == 0)
+        return add_path(&options->references, word, value, fault);
+    if (strcmp(word, "--profile") == 0)
+        return profile_of(options, word, value, fault);
+    if (strcmp(word, "--buffers") == 0)
+        return buffers_of(options, word, value, fault);
+    if (strcmp(word, "--duration") == 0)
+        return duration_of(options, word, value, fault);
+    if (strcmp(word, "--min-cosine") == 0)
+        return decimal_of(word, value, 1, &options->min_cosine, fault);
     if (strcmp(word, "--iterations") == 0)
         return count_of(word, value, 1, &options->iterations, fault);
     return count_of(word, value, 0, &options->warmup, fault);
 }
 
-static bool takes_value(const char *word)
-{
-    static const char *const WORDS[] = {"--config", "--soc",   "--graph",      "--output",
-                                        "--power",  "--input", "--iterations", "--warmup", "--save-context"};
-    for (size_t i = 0; i < sizeof WORDS / sizeof *WORDS; i++)
-        if (strcmp(WORDS[i], word) == 0)
-            return true;
-    return false;
-}
-
 enum status options_parse(int count, char **arguments, struct options *out, struct fault *fault)
 {
-    *out = (struct options){.iterations = 1};
+    *out = (struct options){.iterations = 1, .min_cosine = 0.999};
     for (int i = 1; i < count; i++)
         if (strcmp(arguments[i], "--json") == 0)
             out->json = true;

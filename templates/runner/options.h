@@ -9,18 +9,29 @@
 
 #include "status.h"
 
-enum { OPTIONS_INPUTS = 256, ITERATIONS_LIMIT = 1000000 };
+enum { OPTIONS_PATHS = 256, ITERATIONS_LIMIT = 1000000, DURATION_LIMIT = 86400 };
 
-struct input_option {
-    const char *name; /* NULL: the graph's only input */
+struct named_path {
+    const char *name; /* NULL: the graph's only input or output */
     const char *path;
 };
 
+struct named_paths {
+    struct named_path items[OPTIONS_PATHS];
+    size_t count;
+};
+
+enum profile_level { PROFILE_NONE, PROFILE_BASIC, PROFILE_DETAILED };
+enum buffer_kind { BUFFERS_PLAIN, BUFFERS_SHARED, BUFFERS_AUTO };
+
 struct options {
     const char *config, *soc, *graph, *output, *power, *save_context;
-    struct input_option inputs[OPTIONS_INPUTS];
-    size_t input_count;
+    struct named_paths inputs, references;
     uint32_t iterations, warmup;
+    double duration; /* seconds, 0: only the iterations count */
+    double min_cosine;
+    enum profile_level profile;
+    enum buffer_kind buffers;
     bool json, native, describe, version, help;
 };
 

@@ -32,11 +32,17 @@ bool platform_absolute(const char *path, char *out, size_t capacity, char *probl
 bool platform_is_absolute(const char *path);
 
 FILE *platform_open(const char *path, const char *mode, char *problem);
+void platform_remove(const char *path);
+/* Bytes of an open file, -1 when it is not a plain one. */
+int64_t platform_file_size(FILE *file);
 bool platform_make_folder(const char *path, char *problem);
+bool platform_is_folder(const char *path);
+/* Gives every name in the folder to `take`, in no order, until it returns false. */
+bool platform_list_folder(const char *path, bool (*take)(void *context, const char *name), void *context,
+                          char *problem);
 
 /* Gives the file `from` the name `to`, which may exist, in one step and for good. */
 bool platform_replace(const char *from, const char *to, char *problem);
-void platform_remove(const char *path);
 
 /* Read-only and private: pages come in as they are needed, so size does not become memory. */
 bool platform_map(const char *path, struct mapped_file *out, char *problem);
@@ -44,7 +50,15 @@ void platform_unmap(struct mapped_file *file);
 
 /* `path` is absolute. There is no close: HTP backends do not survive being unloaded. */
 void *platform_load(const char *path, char *problem);
+/* The system's own library of that file name, wherever the system keeps it. */
+void *platform_load_system(const char *name, char *problem);
 void *platform_symbol(void *library, const char *name);
+
+#ifdef _WIN32
+#define PLATFORM_FASTRPC "libcdsprpc.dll"
+#else
+#define PLATFORM_FASTRPC "libcdsprpc.so"
+#endif
 
 /* Put `folder` before the value that the variable has now, separated by `;` as FastRPC wants on every
  * system. */
@@ -63,8 +77,11 @@ bool platform_has_rpc_votes(void);
 /* A monotonic clock in microseconds. */
 uint64_t platform_now_us(void);
 
+/* The most memory that this process has had resident so far; false where the system does not tell. */
+bool platform_peak_memory(uint64_t *bytes);
+
 /* From now on SIGINT and SIGTERM (Ctrl-C, console close) are remembered once; a second one ends the
- * process as usual. */
+ * process as usual. A reader who goes away (SIGPIPE) is a write that fails, and no end of the process. */
 void platform_watch_interrupts(void);
 bool platform_interrupted(void);
 

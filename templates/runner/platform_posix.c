@@ -4,6 +4,7 @@
 
 #include "platform.h"
 
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -110,6 +111,37 @@ void platform_remove(const char *path)
     unlink(path);
 }
 
+int64_t platform_file_size(FILE *file)
+{
+    struct stat info;
+    return fstat(fileno(file), &info) == 0 && S_ISREG(info.st_mode) ? (int64_t)info.st_size : -1;
+}
+
+bool platform_is_folder(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+bool platform_list_folder(const char *path, bool (*take)(void *context, const char *name), void *context,
+                          char *problem)
+{
+    DIR *folder = opendir(path);
+    if (!folder) {
+        explain(problem);
+        return false;
+    }
+    const struct dirent *entry;
+    errno = 0;
+    while ((entry = readdir(folder)) && take(context, entry->d_name))
+        errno = 0;
+    bool whole = entry || !errno;
+    if (!whole)
+        explain(problem);
+    closedir(folder);
+    return whole;
+}
+
 bool platform_map(const char *path, struct mapped_file *out, char *problem)
 {
     bool mapped = false;
@@ -147,6 +179,11 @@ void *platform_load(const char *path, char *problem)
         snprintf(problem, FAULT_TEXT, "%s", reason ? reason : "the loader gave no reason");
     }
     return library;
+}
+
+void *platform_load_system(const char *name, char *problem)
+{
+    return platform_load(name, problem);
 }
 
 void *platform_symbol(void *library, const char *name)
@@ -227,6 +264,22 @@ uint64_t platform_now_us(void)
     return (uint64_t)now.tv_sec * 1000000u + (uint64_t)now.tv_nsec / 1000u;
 }
 
+/* Not getrusage: its figure is inherited from the program that started this one. */
+bool platform_peak_memory(uint64_t *bytes)
+{
+    FILE *file = fopen("/proc/self/status", "r");
+    if (!file)
+        return false;
+    char line[256];
+    unsigned long long kilobytes = 0;
+    while (!kilobytes && fgets(line, sizeof line, file))
+        if (sscanf(line, "VmHWM: %llu kB", &kilobytes) != 1)
+            kilobytes = 0;
+    fclose(file);
+    *bytes = kilobytes * 1024;
+    return kilobytes != 0;
+}
+
 static volatile sig_atomic_t interrupted;
 
 static void remember(int number)
@@ -242,6 +295,9 @@ void platform_watch_interrupts(void)
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGHUP, &action, NULL); /* the ssh or adb session ended */
+    action.sa_handler = SIG_IGN;
+    action.sa_flags = SA_RESTART;
+    sigaction(SIGPIPE, &action, NULL);
 }
 
 bool platform_interrupted(void)

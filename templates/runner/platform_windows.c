@@ -1,5 +1,6 @@
 /* Windows on Arm and x64. */
 #define WIN32_LEAN_AND_MEAN
+#define PSAPI_VERSION 2 /* GetProcessMemoryInfo from kernel32 */
 
 #include "platform.h"
 
@@ -9,9 +10,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <io.h>
+#include <psapi.h>
 #include <shellapi.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <wchar.h>
 
 #include "status.h"
@@ -145,8 +148,50 @@ void platform_remove(const char *path)
 {
     wchar_t *wide = widen(path);
     if (wide)
-        DeleteFileW(wide);
+        _wremove(wide);
     free(wide);
+}
+
+int64_t platform_file_size(FILE *file)
+{
+    struct _stat64 info;
+    return _fstat64(_fileno(file), &info) == 0 && info.st_mode & _S_IFREG ? (int64_t)info.st_size : -1;
+}
+
+bool platform_is_folder(const char *path)
+{
+    wchar_t *wide = widen(path);
+    DWORD attributes = wide ? GetFileAttributesW(wide) : INVALID_FILE_ATTRIBUTES;
+    free(wide);
+    return attributes != INVALID_FILE_ATTRIBUTES && attributes & FILE_ATTRIBUTE_DIRECTORY;
+}
+
+bool platform_list_folder(const char *path, bool (*take)(void *context, const char *name), void *context,
+                          char *problem)
+{
+    char pattern[PATH_CAPACITY];
+    WIN32_FIND_DATAW entry;
+    int length = snprintf(pattern, sizeof pattern, "%s\\*", path);
+    wchar_t *wide = length > 0 && (size_t)length < sizeof pattern ? widen(pattern) : NULL;
+    HANDLE folder = wide ? FindFirstFileW(wide, &entry) : INVALID_HANDLE_VALUE;
+    free(wide);
+    bool whole = folder != INVALID_HANDLE_VALUE;
+    bool more = whole;
+    while (more) {
+        char *name = narrowed(entry.cFileName);
+        whole = name != NULL;
+        more = whole && take(context, name);
+        free(name);
+        if (more && !FindNextFileW(folder, &entry)) {
+            whole = GetLastError() == ERROR_NO_MORE_FILES;
+            more = false;
+        }
+    }
+    if (!whole)
+        explain(problem);
+    if (folder != INVALID_HANDLE_VALUE)
+        FindClose(folder);
+    return whole;
 }
 
 bool platform_map(const char *path, struct mapped_file *out, char *problem)
@@ -186,6 +231,16 @@ void *platform_load(const char *path, char *problem)
     HMODULE library = NULL;
     if (wide)
         library = LoadLibraryExW(wide, NULL, LOAD_LIBRARY_SEARCH_DLL_LOAD_DIR | LOAD_LIBRARY_SEARCH_DEFAULT_DIRS);
+    if (!library)
+        explain(problem);
+    free(wide);
+    return (void *)library;
+}
+
+void *platform_load_system(const char *name, char *problem)
+{
+    wchar_t *wide = widen(name);
+    HMODULE library = wide ? LoadLibraryExW(wide, NULL, LOAD_LIBRARY_SEARCH_SYSTEM32) : NULL;
     if (!library)
         explain(problem);
     free(wide);
@@ -251,12 +306,27 @@ uint64_t platform_now_us(void)
     return seconds * 1000000u + rest * 1000000u / (uint64_t)frequency.QuadPart;
 }
 
+bool platform_peak_memory(uint64_t *bytes)
+{
+    PROCESS_MEMORY_COUNTERS counters = {.cb = sizeof counters};
+    bool told = GetProcessMemoryInfo(GetCurrentProcess(), &counters, sizeof counters);
+    *bytes = counters.PeakWorkingSetSize;
+    return told;
+}
+
 static volatile LONG interrupted;
 
+/* Longer than Windows waits for a program whose console closes. */
+enum { GRACE_MS = 60000 };
+
+/* Runs in a thread of its own. When the console closes or the user logs off, Windows ends the process as
+ * soon as this returns, so it leaves that to main. */
 static BOOL WINAPI remember(DWORD event)
 {
-    (void)event;
-    return InterlockedExchange(&interrupted, 1) == 0;
+    bool first = InterlockedExchange(&interrupted, 1) == 0;
+    if (event != CTRL_C_EVENT && event != CTRL_BREAK_EVENT)
+        Sleep(GRACE_MS);
+    return first;
 }
 
 void platform_watch_interrupts(void)

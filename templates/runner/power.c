@@ -105,6 +105,38 @@ void power_vote(struct power *power, const struct libraries *libraries)
         vote_rpc(power);
 }
 
+static const char *word_of(const struct power_word *words, size_t count, uint32_t value)
+{
+    for (size_t i = 0; i < count; i++)
+        if (words[i].value == value)
+            return words[i].name;
+    return "unknown";
+}
+
+const char *power_corner_name(uint32_t corner)
+{
+    return word_of(POWER_CORNERS, POWER_CORNER_COUNT, corner);
+}
+
+const char *power_mode_name(uint32_t mode)
+{
+    return word_of(POWER_MODES, POWER_MODE_COUNT, mode);
+}
+
+void power_say(const struct power *power)
+{
+    const struct power_profile *row = power->profile;
+    char values[256] = "", rpc[80] = "";
+    if (power->rpc_applied)
+        snprintf(rpc, sizeof rpc, ", RPC latency %u us, polling %u us", power->rpc_latency_us, power->rpc_polling_us);
+    if (power->applied)
+        snprintf(values, sizeof values, ": bus and core corner %s (0x%x), mode %s (0x%x), DCVS %s, sleep latency %u us%s",
+                 power_corner_name(row->corner), row->corner, power_mode_name(row->power_mode), row->power_mode,
+                 row->dcvs_enable ? "on" : "off", row->sleep_latency_us, rpc);
+    say("power %s: %s%s%s%s", row->name, power->applied ? "applied" : "not applied", values,
+        *power->reason ? "; " : "", power->reason);
+}
+
 void power_release(struct power *power)
 {
     if (!power->held)

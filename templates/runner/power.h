@@ -22,6 +22,12 @@ enum status power_find(const char *name, const struct power_profile **out, struc
 /* A vote that is not taken is no error of the run; `reason` says it, for the log and the report. */
 void power_vote(struct power *power, const struct libraries *libraries);
 
+/* The values that were voted, or why none were, in one line for the person who watches. */
+void power_say(const struct power *power);
+
+const char *power_corner_name(uint32_t corner);
+const char *power_mode_name(uint32_t mode);
+
 /* Back to the lowest corner. Safe to call when nothing is held. */
 void power_release(struct power *power);
 

@@ -49,9 +49,15 @@ enum {
     QNN_POWER_RPC_LATENCY = 2,
     QNN_POWER_RPC_POLLING = 3,
     QNN_TENSOR_RAW = 0,
+    QNN_TENSOR_MEMORY_HANDLE = 1,
+    QNN_MEMORY_ION = 1,
+    QNN_PROFILE_BASIC = 1,
+    QNN_PROFILE_DETAILED = 2,
     QNN_DEFINITION_DEFINED = 1,
     QNN_ENCODING_SCALE_OFFSET = 0,
-    QNN_ENCODING_BW_SCALE_OFFSET = 2
+    QNN_ENCODING_AXIS_SCALE_OFFSET = 1,
+    QNN_ENCODING_BW_SCALE_OFFSET = 2,
+    QNN_ENCODING_BW_AXIS_SCALE_OFFSET = 3
 };
 
 /* A class digit, then the bit width in decimal digits written as hex. */
@@ -100,12 +106,29 @@ struct qnn_bw_scale_offset {
     int32_t offset;
 };
 
+struct qnn_axis_scale_offset {
+    int32_t axis;
+    uint32_t count;
+    const struct qnn_scale_offset *pairs;
+};
+
+/* No offsets: all are 0. */
+struct qnn_bw_axis_scale_offset {
+    uint32_t bit_width;
+    int32_t axis;
+    uint32_t count;
+    const float *scales;
+    const int32_t *offsets;
+};
+
 /* real = (stored + offset) * scale */
 struct qnn_quantize_params {
     uint32_t definition, encoding;
     union {
         struct qnn_scale_offset scale_offset;
         struct qnn_bw_scale_offset bw_scale_offset;
+        struct qnn_axis_scale_offset axis;
+        struct qnn_bw_axis_scale_offset bw_axis;
         uint64_t widest[4];
     } u;
 };
@@ -131,6 +154,40 @@ struct qnn_tensor_v1 {
 struct qnn_tensor {
     uint32_t version;
     struct qnn_tensor_v1 v1;
+};
+
+/* ---- shared memory ---- */
+
+struct qnn_memory_shape {
+    uint32_t rank;
+    const uint32_t *dimensions;
+    const char *layout;
+};
+
+struct qnn_memory_descriptor {
+    struct qnn_memory_shape shape;
+    uint32_t data_type, memory_type;
+    union {
+        int32_t descriptor;
+        uint64_t widest[2];
+    } u;
+};
+
+/* ---- profiling ---- */
+
+enum qnn_profile_unit {
+    QNN_UNIT_MICROSECONDS = 1,
+    QNN_UNIT_BYTES,
+    QNN_UNIT_CYCLES,
+    QNN_UNIT_COUNT,
+    QNN_UNIT_OBJECT,
+    QNN_UNIT_NONE
+};
+
+struct qnn_profile_event {
+    uint32_t type, unit;
+    uint64_t value;
+    const char *name;
 };
 
 /* ---- configuration ---- */
@@ -249,9 +306,16 @@ struct qnn_functions {
     qnn_error (*log_create)(qnn_log_callback callback, uint32_t level, qnn_handle *log);
     qnn_unused log_set_level;
     qnn_error (*log_free)(qnn_handle log);
-    qnn_unused profile_create, profile_set_config, profile_get_events, profile_get_sub_events;
-    qnn_unused profile_get_event_data, profile_get_extended_event_data, profile_free;
-    qnn_unused mem_register, mem_deregister;
+    qnn_error (*profile_create)(qnn_handle backend, uint32_t level, qnn_handle *profile);
+    qnn_unused profile_set_config;
+    qnn_error (*profile_get_events)(qnn_handle profile, const uint64_t **ids, uint32_t *count);
+    qnn_error (*profile_get_sub_events)(uint64_t id, const uint64_t **ids, uint32_t *count);
+    qnn_error (*profile_get_event_data)(uint64_t id, struct qnn_profile_event *event);
+    qnn_unused profile_get_extended_event_data;
+    qnn_error (*profile_free)(qnn_handle profile);
+    qnn_error (*mem_register)(qnn_handle context, const struct qnn_memory_descriptor *descriptors, uint32_t count,
+                              qnn_handle *memory);
+    qnn_error (*mem_deregister)(const qnn_handle *memory, uint32_t count);
     qnn_error (*device_get_platform_info)(qnn_handle log, const struct qnn_platform_info **info);
     qnn_error (*device_free_platform_info)(qnn_handle log, const struct qnn_platform_info *info);
     qnn_error (*device_get_infrastructure)(const struct qnn_htp_infrastructure **infrastructure);
@@ -383,6 +447,13 @@ typedef qnn_error (*qnn_system_get_providers)(const struct qnn_system_interface 
 #define HEXRUN_SIZE(type, size) _Static_assert(sizeof(struct type) == (size), #type " must have " #size " bytes")
 
 HEXRUN_SIZE(qnn_api_version, 24);
+HEXRUN_SIZE(qnn_scale_offset, 8);
+HEXRUN_SIZE(qnn_bw_scale_offset, 12);
+HEXRUN_SIZE(qnn_axis_scale_offset, 16);
+HEXRUN_AT(qnn_axis_scale_offset, pairs, 8);
+HEXRUN_SIZE(qnn_bw_axis_scale_offset, 32);
+HEXRUN_AT(qnn_bw_axis_scale_offset, scales, 16);
+HEXRUN_AT(qnn_bw_axis_scale_offset, offsets, 24);
 HEXRUN_SIZE(qnn_quantize_params, 40);
 HEXRUN_AT(qnn_quantize_params, u, 8);
 HEXRUN_SIZE(qnn_tensor_v1, 112);
@@ -394,6 +465,14 @@ HEXRUN_AT(qnn_tensor_v1, dimensions, 80);
 HEXRUN_AT(qnn_tensor_v1, memory_type, 88);
 HEXRUN_AT(qnn_tensor_v1, memory, 96);
 HEXRUN_SIZE(qnn_tensor, QNN_TENSOR_STRIDE_NARROW);
+HEXRUN_SIZE(qnn_memory_shape, 24);
+HEXRUN_SIZE(qnn_memory_descriptor, 48);
+HEXRUN_AT(qnn_memory_descriptor, data_type, 24);
+HEXRUN_AT(qnn_memory_descriptor, memory_type, 28);
+HEXRUN_AT(qnn_memory_descriptor, u, 32);
+HEXRUN_SIZE(qnn_profile_event, 24);
+HEXRUN_AT(qnn_profile_event, value, 8);
+HEXRUN_AT(qnn_profile_event, name, 16);
 HEXRUN_SIZE(qnn_config, 16);
 HEXRUN_AT(qnn_config, number, 8);
 HEXRUN_SIZE(qnn_htp_graph_config, 56);
@@ -427,6 +506,10 @@ HEXRUN_AT(qnn_functions, graph_finalize, 19 * 8);
 HEXRUN_AT(qnn_functions, graph_retrieve, 20 * 8);
 HEXRUN_AT(qnn_functions, graph_execute, 21 * 8);
 HEXRUN_AT(qnn_functions, log_create, 25 * 8);
+HEXRUN_AT(qnn_functions, profile_create, 28 * 8);
+HEXRUN_AT(qnn_functions, profile_get_event_data, 32 * 8);
+HEXRUN_AT(qnn_functions, profile_free, 34 * 8);
+HEXRUN_AT(qnn_functions, mem_register, 35 * 8);
 HEXRUN_AT(qnn_functions, device_get_platform_info, 37 * 8);
 HEXRUN_AT(qnn_functions, device_create, 40 * 8);
 HEXRUN_AT(qnn_functions, device_free, 43 * 8);

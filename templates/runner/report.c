@@ -4,11 +4,11 @@
 
 #include "backend_log.h"
 #include "decode.h"
-#include "json.h"
+#include "report_parts.h"
 
 enum { SCHEMA_VERSION = 1 };
 
-static struct json begin(FILE *out)
+struct json report_begin(FILE *out)
 {
     struct json json = {.out = out};
     json_open_object(&json, NULL);
@@ -31,7 +31,7 @@ static void json_unit(struct json *json, const struct run *run)
     json_close_array(json);
 }
 
-static void json_variant(struct json *json, const struct run *run)
+void report_variant(struct json *json, const struct run *run)
 {
     const struct variant *variant = run->choice.variant;
     json_open_object(json, "package");
@@ -57,7 +57,7 @@ static void json_version(struct json *json, const char *key, const struct qnn_ve
     json_string(json, key, text);
 }
 
-static void json_backend(struct json *json, const struct libraries *libraries)
+void report_backend(struct json *json, const struct libraries *libraries)
 {
     json_open_object(json, "backend");
     json_string(json, "build", libraries->build);
@@ -67,90 +67,30 @@ static void json_backend(struct json *json, const struct libraries *libraries)
     json_close_object(json);
 }
 
-static void json_power(struct json *json, const struct power *power)
-{
-    json_open_object(json, "power");
-    json_string(json, "profile", power->profile->name);
-    json_bool(json, "applied", power->applied);
-    json_bool(json, "rpc_applied", power->rpc_applied);
-    if (power->applied)
-        json_number(json, "corner", power->profile->corner);
-    if (power->rpc_applied) {
-        json_number(json, "rpc_latency_us", power->rpc_latency_us);
-        json_number(json, "rpc_polling_us", power->rpc_polling_us);
-    }
-    json_string(json, "reason", *power->reason ? power->reason : NULL);
-    json_close_object(json);
-}
-
-static void json_timings(struct json *json, const struct timings *timings)
-{
-    json_open_object(json, "timings_us");
-    json_number(json, "load", timings->load);
-    json_number(json, "create", timings->create);
-    json_number(json, "min", timings->min);
-    json_number(json, "median", timings->median);
-    json_number(json, "p90", timings->p90);
-    json_number(json, "p99", timings->p99);
-    json_close_object(json);
-}
-
-static void json_shape(struct json *json, const struct tensor *tensor)
+void report_shape(struct json *json, const struct tensor *tensor, size_t times)
 {
     json_open_array(json, "shape");
     for (uint32_t i = 0; i < tensor->rank; i++)
-        json_number(json, NULL, tensor->shape[i]);
+        json_number(json, NULL, i ? tensor->shape[i] : tensor->shape[i] * (uint64_t)times);
     json_close_array(json);
 }
 
-static void json_results(FILE *out, const struct run *run)
+static void json_quantization(struct json *json, const struct quantization *q)
 {
-    struct json json = begin(out);
-    json_variant(&json, run);
-    json_string(&json, "graph", run->graph->name);
-    json_backend(&json, &run->libraries);
-    json_power(&json, &run->power);
-    json_timings(&json, &run->timings);
-    json_number(&json, "iterations", run->options->iterations);
-    json_open_array(&json, "outputs");
-    for (uint32_t i = 0; i < run->graph->outputs.count; i++) {
-        const struct tensor *tensor = &run->graph->outputs.tensors[i];
-        json_open_object(&json, NULL);
-        json_string(&json, "name", tensor->name);
-        json_string(&json, "dtype", dtype_name(run->results[i].descr));
-        json_shape(&json, tensor);
-        json_string(&json, "file", *run->results[i].file ? run->results[i].file : NULL);
-        json_close_object(&json);
+    if (!q->channels) {
+        json_real(json, "scale", (double)q->scale);
+        json_signed(json, "offset", q->offset);
+        return;
     }
-    json_close_array(&json);
-    json_close_object(&json);
-}
-
-static void text_results(FILE *out, const struct run *run)
-{
-    const struct timings *t = &run->timings;
-    fprintf(out, "%s %s, graph %s\n", run->config->package, run->config->version, run->graph->name);
-    fprintf(out, "%s, %s, QAIRT %s%s\n", run->choice.variant->soc, UNIT_WORDS[run->unit->unit], run->libraries.build,
-           run->config->simulator && run->unit->unit == UNIT_NPU ? ", simulated: times say nothing about a device" : "");
-    fprintf(out, "load %llu us, create %llu us\n", (unsigned long long)t->load, (unsigned long long)t->create);
-    fprintf(out, "%u x execute: min %llu, median %llu, p90 %llu, p99 %llu us\n", run->options->iterations,
-           (unsigned long long)t->min, (unsigned long long)t->median, (unsigned long long)t->p90,
-           (unsigned long long)t->p99);
-    for (uint32_t i = 0; i < run->graph->outputs.count; i++) {
-        const struct tensor *tensor = &run->graph->outputs.tensors[i];
-        char shape[128];
-        shape_text(tensor->shape, tensor->rank, shape, sizeof shape);
-        fprintf(out, "output %s %s %s %s\n", tensor->name, dtype_name(run->results[i].descr), shape,
-               *run->results[i].file ? run->results[i].file : "not written (no --output)");
-    }
-}
-
-void report_results(FILE *out, const struct run *run)
-{
-    if (run->options->json)
-        json_results(out, run);
-    else
-        text_results(out, run);
+    json_number(json, "axis", q->axis);
+    json_open_array(json, "scales");
+    for (uint32_t i = 0; i < q->channels; i++)
+        json_real(json, NULL, (double)quantization_at(q, i).scale);
+    json_close_array(json);
+    json_open_array(json, "offsets");
+    for (uint32_t i = 0; i < q->channels; i++)
+        json_signed(json, NULL, quantization_at(q, i).offset);
+    json_close_array(json);
 }
 
 static void json_io(struct json *json, const char *key, const struct graph_io *io)
@@ -163,11 +103,9 @@ static void json_io(struct json *json, const char *key, const struct graph_io *i
         json_string(json, "dtype", dtype_name(tensor->element->descr));
         json_string(json, "stored_as", tensor->element->name);
         json_bool(json, "takes_float32", tensor_takes_float(tensor) || strcmp(tensor->element->descr, "<f4") == 0);
-        json_shape(json, tensor);
-        if (tensor->quantization.known) {
-            json_real(json, "scale", (double)tensor->quantization.scale);
-            json_signed(json, "offset", tensor->quantization.offset);
-        }
+        report_shape(json, tensor, 1);
+        if (tensor->quantization.known)
+            json_quantization(json, &tensor->quantization);
         json_close_object(json);
     }
     json_close_array(json);
@@ -175,9 +113,9 @@ static void json_io(struct json *json, const char *key, const struct graph_io *i
 
 static void json_description(FILE *out, const struct run *run)
 {
-    struct json json = begin(out);
-    json_variant(&json, run);
-    json_backend(&json, &run->libraries);
+    struct json json = report_begin(out);
+    report_variant(&json, run);
+    report_backend(&json, &run->libraries);
     json_open_array(&json, "graphs");
     for (uint32_t i = 0; i < run->model.graph_count; i++) {
         json_open_object(&json, NULL);
@@ -197,8 +135,11 @@ static void text_io(FILE *out, const char *what, const struct graph_io *io)
         char shape[128];
         shape_text(tensor->shape, tensor->rank, shape, sizeof shape);
         fprintf(out, "  %-6s %s %s %s", what, tensor->name, tensor->element->name, shape);
-        if (tensor->quantization.known)
-            fprintf(out, " = (stored %+d) * %.9g", tensor->quantization.offset, (double)tensor->quantization.scale);
+        const struct quantization *q = &tensor->quantization;
+        if (q->known && q->channels)
+            fprintf(out, " = (stored + offset) * scale, %u of each along axis %u", q->channels, q->axis);
+        else if (q->known)
+            fprintf(out, " = (stored %+d) * %.9g", q->offset, (double)q->scale);
         fputc('\n', out);
     }
 }
@@ -218,9 +159,9 @@ void report_description(FILE *out, const struct run *run)
 
 static void json_saved(FILE *out, const struct run *run)
 {
-    struct json json = begin(out);
-    json_variant(&json, run);
-    json_backend(&json, &run->libraries);
+    struct json json = report_begin(out);
+    report_variant(&json, run);
+    report_backend(&json, &run->libraries);
     json_open_object(&json, "saved");
     json_string(&json, "file", run->saved.file);
     json_number(&json, "bytes", run->saved.bytes);
@@ -267,7 +208,7 @@ static struct decoded decode(uint64_t returned)
 
 static void json_fault(FILE *out, const struct fault *fault, char log[LOG_LINES][LOG_LINE], size_t log_count)
 {
-    struct json json = begin(out);
+    struct json json = report_begin(out);
     json_open_object(&json, "error");
     json_number(&json, "exit", (uint64_t)fault->status);
     json_string(&json, "what", fault->what);

@@ -3,17 +3,33 @@
 #define HEXRUN_RUN_H
 
 #include "choose.h"
+#include "compare.h"
 #include "config.h"
 #include "feed.h"
+#include "measure.h"
 #include "options.h"
+#include "outputs.h"
 #include "power.h"
+#include "profile.h"
+#include "samples.h"
 #include "save.h"
 #include "session.h"
 #include "units.h"
 
-/* Microseconds. */
+/* Microseconds. `create` is device, power vote and context; `first` the first execution, warm-up or not. */
 struct timings {
-    uint64_t load, create, min, median, p90, p99;
+    uint64_t load, create, first;
+    bool started; /* `first` is known */
+    struct summary each;
+};
+
+/* Where inputs and outputs lie. */
+struct buffers {
+    struct shared_memory memory;
+    bool shared; /* registered with the backend */
+    char reason[SHARED_REASON]; /* why they are not, or empty */
+    struct summary plain; /* the same executions with plain buffers, for comparison */
+    bool same_outputs;
 };
 
 /* Everything a run holds and everything there is to report about it. */
@@ -28,10 +44,16 @@ struct run {
     struct model model;
     const struct graph *graph;
     struct power power;
+    struct buffers buffers;
     struct feed inputs, outputs;
-    struct result *results;
-    struct saved saved;
+    struct samples samples;
+    struct outputs results;
+    struct compare compare;
+    struct profile profile;
+    struct times times;
     struct timings timings;
+    struct saved saved;
+    uint64_t peak_memory; /* bytes; 0: the system does not tell */
 };
 
 /* Fills `run` as far as it gets; run_close is due in every case. */

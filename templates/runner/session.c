@@ -145,7 +145,7 @@ enum status session_finalize(struct session *session, const struct graph *graph,
     if (code)
         return fault_from_backend(fault, code, "the backend refuses the settings of graph %.256s (graphSetConfig)",
                                   graph->name);
-    code = call->graph_finalize(graph->handle, NULL, NULL);
+    code = call->graph_finalize(graph->handle, session->profile, NULL);
     if (code)
         return fault_from_backend(fault, code, "the backend cannot prepare the graph %.256s (graphFinalize)",
                                   graph->name);
@@ -165,7 +165,7 @@ enum status session_open_graph(struct session *session, const struct model *mode
     context_settings(session, true, &settings);
     qnn_error code = call->context_create_from_binary(session->backend, session->device,
                                                       settings.count ? settings.list : NULL, model->binary.data,
-                                                      model->binary.size, &session->context, NULL);
+                                                      model->binary.size, &session->context, session->profile);
     if (code) {
         fault_from_backend(fault, code, "the backend refuses the context binary (contextCreateFromBinary)");
         fault_evidence(fault, "compiled by QAIRT %s, opened by %s", model->build ? model->build : "of unknown build",

@@ -9,6 +9,7 @@
 struct session {
     const struct libraries *libraries;
     qnn_handle log, backend, device, context, graph;
+    qnn_handle profile; /* that opening the graph reports to, or NULL */
 };
 
 /* Log and backend. */

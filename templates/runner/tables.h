@@ -22,6 +22,16 @@ struct error_range {
 extern const struct error_range ERROR_RANGES[];
 extern const size_t ERROR_RANGE_COUNT;
 
+/* What a corner or a power mode is called. */
+struct power_word {
+    uint32_t value;
+    const char *name;
+};
+extern const struct power_word POWER_CORNERS[];
+extern const size_t POWER_CORNER_COUNT;
+extern const struct power_word POWER_MODES[];
+extern const size_t POWER_MODE_COUNT;
+
 /* One row votes bus and core to `corner` (min = target = max). */
 struct power_profile {
     const char *name;
@@ -31,9 +41,9 @@ extern const struct power_profile POWER_PROFILES[];
 extern const size_t POWER_PROFILE_COUNT;
 extern const struct power_profile POWER_RELEASE;
 
-/* A word for a SoC in lower case: chip, product or alias. */
+/* What a system calls a SoC, in lower case: a chip, on Windows a product. Names and numbers are many to many. */
 struct soc_name {
-    const char *name;
+    char name[28];
     uint32_t soc_model;
 };
 extern const struct soc_name SOC_NAMES[];

@@ -4,8 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "qnn_abi.h"
-
 static const struct element ELEMENTS[] = {
     {QNN_INT_8, "int_8", "|i1", 1, false},
     {QNN_INT_16, "int_16", "<i2", 2, false},
@@ -42,6 +40,14 @@ const struct element *element_of(uint32_t qnn_type)
 {
     for (size_t i = 0; i < sizeof ELEMENTS / sizeof *ELEMENTS; i++)
         if (ELEMENTS[i].qnn == qnn_type)
+            return &ELEMENTS[i];
+    return NULL;
+}
+
+const struct element *element_of_descr(const char *descr)
+{
+    for (size_t i = 0; i < sizeof ELEMENTS / sizeof *ELEMENTS; i++)
+        if (ELEMENTS[i].descr && strcmp(ELEMENTS[i].descr, descr) == 0)
             return &ELEMENTS[i];
     return NULL;
 }
@@ -122,34 +128,101 @@ uint16_t float_to_half(float value)
     return (uint16_t)(sign | round_bits(fraction | 0x800000, 126 - exponent));
 }
 
-static void stored_range(uint32_t qnn_type, int64_t *low, int64_t *high)
+/* ---- quantization ---- */
+
+struct qnn_scale_offset quantization_at(const struct quantization *q, uint32_t channel)
 {
-    switch (qnn_type) {
-    case QNN_SFIXED_8:
-        *low = INT8_MIN;
-        *high = INT8_MAX;
-        break;
-    case QNN_SFIXED_16:
-        *low = INT16_MIN;
-        *high = INT16_MAX;
-        break;
-    case QNN_SFIXED_32:
-        *low = INT32_MIN;
-        *high = INT32_MAX;
-        break;
-    case QNN_UFIXED_8:
-        *low = 0;
-        *high = UINT8_MAX;
-        break;
-    case QNN_UFIXED_16:
-        *low = 0;
-        *high = UINT16_MAX;
-        break;
-    default:
-        *low = 0;
-        *high = UINT32_MAX;
-        break;
+    struct qnn_scale_offset pair = {q->scale, q->offset};
+    if (q->channels) {
+        memcpy(&pair.scale, q->scales + channel * q->step, sizeof pair.scale);
+        pair.offset = 0;
+        if (q->offsets)
+            memcpy(&pair.offset, q->offsets + channel * q->step, sizeof pair.offset);
     }
+    return pair;
+}
+
+static enum status take_axis(struct tensor *tensor, int32_t axis, uint32_t channels, struct fault *fault)
+{
+    struct quantization *q = &tensor->quantization;
+    int64_t index = axis < 0 ? (int64_t)axis + tensor->rank : axis;
+    bool within = index >= 0 && index < tensor->rank;
+    if (within && channels && tensor->shape[index] == channels && q->scales) {
+        q->axis = (uint32_t)index;
+        q->channels = channels;
+        return RUN_OK;
+    }
+    char shape[128];
+    shape_text(tensor->shape, tensor->rank, shape, sizeof shape);
+    fault_set(fault, RUN_REFUSED, "the metadata of the context binary makes no sense");
+    fault_evidence(fault, "tensor %.256s %s: found %u scales along axis %d", tensor->name, shape, channels, axis);
+    return RUN_REFUSED;
+}
+
+static enum status read_encoding(struct tensor *tensor, const struct qnn_quantize_params *params,
+                                 struct fault *fault)
+{
+    struct quantization *q = &tensor->quantization;
+    q->known = true;
+    switch (params->encoding) {
+    case QNN_ENCODING_SCALE_OFFSET:
+        q->scale = params->u.scale_offset.scale;
+        q->offset = params->u.scale_offset.offset;
+        return RUN_OK;
+    case QNN_ENCODING_BW_SCALE_OFFSET:
+        q->bits = params->u.bw_scale_offset.bit_width;
+        q->scale = params->u.bw_scale_offset.scale;
+        q->offset = params->u.bw_scale_offset.offset;
+        return RUN_OK;
+    case QNN_ENCODING_AXIS_SCALE_OFFSET: {
+        const struct qnn_axis_scale_offset *found = &params->u.axis;
+        q->scales = (const char *)found->pairs;
+        q->offsets = q->scales ? q->scales + offsetof(struct qnn_scale_offset, offset) : NULL;
+        q->step = sizeof *found->pairs;
+        return take_axis(tensor, found->axis, found->count, fault);
+    }
+    case QNN_ENCODING_BW_AXIS_SCALE_OFFSET: {
+        const struct qnn_bw_axis_scale_offset *found = &params->u.bw_axis;
+        q->bits = found->bit_width;
+        q->scales = (const char *)found->scales;
+        q->offsets = (const char *)found->offsets;
+        q->step = sizeof *found->scales;
+        return take_axis(tensor, found->axis, found->count, fault);
+    }
+    default:
+        q->known = false;
+        return RUN_OK;
+    }
+}
+
+enum status tensor_read_quantization(struct tensor *tensor, const struct qnn_quantize_params *params,
+                                     struct fault *fault)
+{
+    struct quantization *q = &tensor->quantization;
+    *q = (struct quantization){0};
+    if (!tensor->element->converts || params->definition != QNN_DEFINITION_DEFINED)
+        return RUN_OK;
+    enum status status = read_encoding(tensor, params, fault);
+    for (uint32_t i = 0; !status && q->known && i < (q->channels ? q->channels : 1); i++) {
+        float scale = quantization_at(q, i).scale;
+        q->known = scale > 0 && isfinite(scale);
+    }
+    return status;
+}
+
+struct range {
+    int64_t low, high;
+};
+
+static struct range stored_range(const struct tensor *tensor)
+{
+    const struct element *element = tensor->element;
+    uint32_t bits = (uint32_t)element->size * 8;
+    if (tensor->quantization.bits && tensor->quantization.bits < bits)
+        bits = tensor->quantization.bits;
+    bool is_signed = element->descr[1] == 'i';
+    int64_t steps = (int64_t)1 << bits;
+    return is_signed ? (struct range){-steps / 2, steps / 2 - 1} : (struct range){0, steps - 1};
 }
 
 /* Little-endian hosts only, as are all that QNN runs on. */
@@ -161,58 +234,105 @@ static void store(void *stored, size_t size, size_t index, int64_t value)
 
 static int64_t load(const void *stored, const struct element *element, size_t index)
 {
-    uint32_t bits = 0;
-    memcpy(&bits, (const unsigned char *)stored + index * element->size, element->size);
-    switch (element->qnn) {
-    case QNN_SFIXED_8:
-        return (int8_t)bits;
-    case QNN_SFIXED_16:
-        return (int16_t)bits;
-    case QNN_SFIXED_32:
-        return (int32_t)bits;
-    default:
-        return bits;
-    }
+    const unsigned char *at = (const unsigned char *)stored + index * element->size;
+    uint64_t bits = 0;
+    memcpy(&bits, at, element->size);
+    unsigned unused = 64 - 8 * (unsigned)element->size;
+    return element->descr[1] == 'i' ? (int64_t)(bits << unused) >> unused : (int64_t)bits;
 }
 
-enum status tensor_from_float(const struct tensor *tensor, const float *real, void *stored, struct fault *fault)
+/* From element `index` on, `length` elements share a scale and an offset. */
+struct stretch {
+    size_t length;
+    struct qnn_scale_offset pair;
+};
+
+static struct stretch stretch_at(const struct tensor *tensor, size_t index, size_t end)
 {
     const struct quantization *q = &tensor->quantization;
-    if (tensor->element->qnn == QNN_FLOAT_16) {
-        for (size_t i = 0; i < tensor->count; i++) {
-            uint16_t half = float_to_half(real[i]);
-            memcpy((unsigned char *)stored + 2 * i, &half, sizeof half);
+    if (!q->channels)
+        return (struct stretch){end - index, quantization_at(q, 0)};
+    size_t inner = 1;
+    for (uint32_t i = q->axis + 1; i < tensor->rank; i++)
+        inner *= tensor->shape[i];
+    size_t rest = inner - index % inner;
+    return (struct stretch){rest < end - index ? rest : end - index,
+                            quantization_at(q, (uint32_t)(index / inner % q->channels))};
+}
+
+static enum status quantize(const struct tensor *tensor, size_t first, size_t end, const float *real, void *stored,
+                            struct fault *fault)
+{
+    const struct range range = stored_range(tensor);
+    for (size_t at = first; at < end;) {
+        struct stretch stretch = stretch_at(tensor, at, end);
+        for (size_t stop = at + stretch.length; at < stop; at++) {
+            float value = real[at - first];
+            if (isnan(value)) {
+                fault_set(fault, RUN_REFUSED, "input %s holds NaN, which %s cannot store", tensor->name,
+                          tensor->element->name);
+                fault_evidence(fault, "at element %zu", at);
+                return RUN_REFUSED;
+            }
+            /* Divide in float32 and round ties to even: the arithmetic of ONNX QuantizeLinear, bit for bit. */
+            double steps = nearbyint((double)(value / stretch.pair.scale)) - stretch.pair.offset;
+            store(stored, tensor->element->size, at - first, steps <= (double)range.low    ? range.low
+                                                     : steps >= (double)range.high ? range.high
+                                                                                   : (int64_t)steps);
         }
-        return RUN_OK;
-    }
-    int64_t low, high;
-    stored_range(tensor->element->qnn, &low, &high);
-    for (size_t i = 0; i < tensor->count; i++) {
-        if (isnan(real[i])) {
-            fault_set(fault, RUN_REFUSED, "input %s holds NaN, which %s cannot store", tensor->name,
-                      tensor->element->name);
-            fault_evidence(fault, "at element %zu", i);
-            return RUN_REFUSED;
-        }
-        /* Divide in float32 and round ties to even: the arithmetic of ONNX QuantizeLinear, bit for bit. */
-        double steps = nearbyint((double)(real[i] / q->scale)) - q->offset;
-        store(stored, tensor->element->size, i, steps <= (double)low    ? low
-                                                : steps >= (double)high ? high
-                                                                        : (int64_t)steps);
     }
     return RUN_OK;
 }
 
-void tensor_to_float(const struct tensor *tensor, const void *stored, float *real)
+enum status tensor_from_float(const struct tensor *tensor, size_t first, size_t count, const float *real,
+                              void *stored, struct fault *fault)
 {
-    const struct quantization *q = &tensor->quantization;
-    for (size_t i = 0; i < tensor->count; i++) {
-        if (tensor->element->qnn == QNN_FLOAT_16) {
+    if (tensor->element->qnn != QNN_FLOAT_16)
+        return quantize(tensor, first, first + count, real, stored, fault);
+    for (size_t i = 0; i < count; i++) {
+        uint16_t half = float_to_half(real[i]);
+        memcpy((unsigned char *)stored + 2 * i, &half, sizeof half);
+    }
+    return RUN_OK;
+}
+
+void tensor_to_float(const struct tensor *tensor, size_t first, size_t count, const void *stored, float *real)
+{
+    size_t end = first + count;
+    if (tensor->element->qnn == QNN_FLOAT_16) {
+        for (size_t i = 0; i < count; i++) {
             uint16_t half;
             memcpy(&half, (const unsigned char *)stored + 2 * i, sizeof half);
             real[i] = half_to_float(half);
+        }
+        return;
+    }
+    for (size_t at = first; at < end;) {
+        struct stretch stretch = stretch_at(tensor, at, end);
+        for (size_t stop = at + stretch.length; at < stop; at++) {
+            int64_t steps = load(stored, tensor->element, at - first) + stretch.pair.offset;
+            real[at - first] = (float)((double)steps * (double)stretch.pair.scale);
+        }
+    }
+}
+
+void tensor_to_double(const struct tensor *tensor, size_t first, size_t count, const void *stored, double *real)
+{
+    const struct element *element = tensor->element;
+    for (size_t i = 0; i < count; i++) {
+        if (tensor_takes_float(tensor)) {
+            float value;
+            tensor_to_float(tensor, first + i, 1, (const char *)stored + i * element->size, &value);
+            real[i] = (double)value;
+        } else if (element->descr[1] == 'f' && element->size == sizeof(float)) {
+            float value;
+            memcpy(&value, (const char *)stored + i * sizeof value, sizeof value);
+            real[i] = (double)value;
+        } else if (element->descr[1] == 'f') {
+            memcpy(&real[i], (const char *)stored + i * sizeof *real, sizeof *real);
         } else {
-            real[i] = (float)((double)(load(stored, tensor->element, i) + q->offset) * (double)q->scale);
+            int64_t value = load(stored, element, i);
+            real[i] = strcmp(element->descr, "<u8") == 0 ? (double)(uint64_t)value : (double)value;
         }
     }
 }

@@ -1,16 +1,20 @@
 /* A QNN backend and System library in one file that behave as they are told by the environment, so that
  * the runner's conduct on a device can be watched: STAND_IN_<SETTING>=number. Every call that matters is
- * a line in the file STAND_IN_JOURNAL. The model doubles x, float32 [2, 2]. */
+ * a line in the file STAND_IN_JOURNAL. The model doubles x, float32 [2, 2], and adds w where there is a
+ * second input; of another data type it gives x back as it is. */
+#define _DEFAULT_SOURCE
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "qnn_abi.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
-enum { GRAPHS = 3 };
+enum { GRAPHS = 3, CHANNELS = 64, EVENTS = 20000 };
 
 static unsigned setting(const char *name, unsigned otherwise)
 {
@@ -204,18 +208,133 @@ static qnn_error retrieve(qnn_handle context, const char *name, qnn_handle *grap
     return 0;
 }
 
+/* ---- memory that is shared with the DSP: mapped a second time, as a DSP would ---- */
+
+struct registered {
+    void *data;
+    size_t size;
+};
+
+static size_t elements(const uint32_t *dimensions, uint32_t rank)
+{
+    size_t count = 1;
+    for (uint32_t i = 0; i < rank; i++)
+        count *= dimensions[i];
+    return count;
+}
+
+static size_t element_size(uint32_t data_type)
+{
+    uint32_t bits = data_type & 0xFF;
+    return bits == 0x64 ? 8 : bits == 0x32 ? 4 : bits == 0x16 ? 2 : 1;
+}
+
+static qnn_error register_memory(qnn_handle context, const struct qnn_memory_descriptor *descriptors, uint32_t count,
+                                 qnn_handle *memory)
+{
+    static unsigned calls;
+    (void)context;
+    note("memRegister count=%u type=%u rank=%u data=0x%x", count, descriptors->memory_type, descriptors->shape.rank,
+         descriptors->data_type);
+    if (++calls == setting("REFUSED_BUFFER", 0))
+        return 8003;
+    struct registered *made = malloc(sizeof *made);
+    made->size = elements(descriptors->shape.dimensions, descriptors->shape.rank) * element_size(descriptors->data_type);
+    made->data = mmap(NULL, made->size, PROT_READ | PROT_WRITE, MAP_SHARED, descriptors->u.descriptor, 0);
+    *memory = made;
+    return made->data == MAP_FAILED ? 8003 : 0;
+}
+
+static qnn_error deregister_memory(const qnn_handle *memory, uint32_t count)
+{
+    struct registered *made = *memory;
+    note("memDeRegister count=%u", count);
+    munmap(made->data, made->size);
+    free(made);
+    return 0;
+}
+
+static void *data_of(const struct qnn_tensor *tensor)
+{
+    if (tensor->v1.memory_type == QNN_TENSOR_MEMORY_HANDLE)
+        return ((struct registered *)tensor->v1.memory.handle)->data;
+    return tensor->v1.memory.client.data;
+}
+
+/* ---- profiling: a tree of DEPTH levels with WIDTH events at each ---- */
+
+static qnn_error create_profile(qnn_handle backend, uint32_t level, qnn_handle *profile)
+{
+    (void)backend;
+    note("profileCreate level=%u", level);
+    *profile = (qnn_handle)(uintptr_t)7;
+    return setting("PROFILE_ERROR", 0);
+}
+
+static qnn_error free_profile(qnn_handle profile)
+{
+    note("profileFree %p", profile);
+    return 0;
+}
+
+/* An event's number is the level that it is on, then its place there. */
+static qnn_error events_at(uint64_t level, const uint64_t **ids, uint32_t *count)
+{
+    static uint64_t places[16][EVENTS];
+    *count = level < setting("DEPTH", 2) && level < 16 ? setting("WIDTH", 2) : 0;
+    for (uint32_t i = 0; i < *count; i++)
+        places[level][i] = level << 32 | i;
+    *ids = places[level % 16];
+    return 0;
+}
+
+static qnn_error get_events(qnn_handle profile, const uint64_t **ids, uint32_t *count)
+{
+    (void)profile;
+    return setting("EVENTS_ERROR", 0) ? setting("EVENTS_ERROR", 0) : events_at(0, ids, count);
+}
+
+static qnn_error get_sub_events(uint64_t id, const uint64_t **ids, uint32_t *count)
+{
+    return events_at((id >> 32) + 1, ids, count);
+}
+
+static qnn_error get_event(uint64_t id, struct qnn_profile_event *event)
+{
+    static char name[256];
+    memset(name, 'n', setting("NAME_LENGTH", 0));
+    snprintf(name + setting("NAME_LENGTH", 0), 32, "event %u.%u", (unsigned)(id >> 32), (unsigned)id);
+    *event = (struct qnn_profile_event){.type = 404, .unit = (uint32_t)id % 8, .value = 100 + (id >> 32), .name = name};
+    if (setting("NAMELESS", 0))
+        event->name = NULL;
+    return 0;
+}
+
 static qnn_error execute(qnn_handle graph, const struct qnn_tensor *inputs, uint32_t input_count,
                          struct qnn_tensor *outputs, uint32_t output_count, qnn_handle profile, qnn_handle signal)
 {
     (void)graph;
-    (void)input_count;
     (void)output_count;
-    (void)profile;
     (void)signal;
-    const float *x = inputs->v1.memory.client.data;
-    float *y = outputs->v1.memory.client.data;
-    for (int i = 0; i < 4; i++)
-        y[i] = 2 * x[i];
+    const struct qnn_tensor_v1 *v1 = &inputs->v1;
+    size_t stride = setting("CORE_MINOR", 40) < QNN_CORE_MINOR_WIDE_TENSOR ? QNN_TENSOR_STRIDE_NARROW
+                                                                          : QNN_TENSOR_STRIDE_WIDE;
+    const float *x = data_of(inputs);
+    float *y = data_of(outputs);
+    size_t count = elements(v1->dimensions, v1->rank);
+    if (setting("EXECUTE_US", 0))
+        usleep(setting("EXECUTE_US", 0));
+    if (setting("NOTE_EXECUTE", 0))
+        note("graphExecute profile=%p memory=%u/%u", profile, v1->memory_type, outputs->v1.memory_type);
+    if (v1->data_type != QNN_FLOAT_32) {
+        memcpy(y, x, count * element_size(v1->data_type));
+        return setting("EXECUTE_ERROR", 0);
+    }
+    const struct qnn_tensor *second = (const struct qnn_tensor *)(const void *)((const char *)inputs + stride);
+    for (size_t i = 0; i < count; i++)
+        y[i] = 2 * x[i] + (input_count > 1 ? ((const float *)data_of(second))[i] : 0);
+    if (setting("INCOHERENT", 0) && v1->memory_type == QNN_TENSOR_MEMORY_HANDLE)
+        y[0] += 1;
     return setting("EXECUTE_ERROR", 0);
 }
 
@@ -235,6 +354,13 @@ EXPORT qnn_error QnnInterface_getProviders(const struct qnn_interface ***provide
                  .context_free = free_context,
                  .graph_retrieve = retrieve,
                  .graph_execute = execute,
+                 .profile_create = create_profile,
+                 .profile_get_events = get_events,
+                 .profile_get_sub_events = get_sub_events,
+                 .profile_get_event_data = get_event,
+                 .profile_free = free_profile,
+                 .mem_register = setting("NO_MEMORY", 0) ? NULL : register_memory,
+                 .mem_deregister = deregister_memory,
                  .log_create = log_create,
                  .log_free = log_free,
                  .device_get_platform_info = get_platform_info,
@@ -254,15 +380,56 @@ static char tensors[2][2 * QNN_TENSOR_STRIDE_WIDE];
 static char graphs[GRAPHS * 88];
 static struct qnn_binary_info information = {.version = 3};
 
+/* STAND_IN_SHAPE=2x3x4; otherwise twos. */
+static uint32_t shape(uint32_t out[9])
+{
+    const char *text = getenv("STAND_IN_SHAPE");
+    uint32_t rank = 0;
+    for (char *end; text && *text && rank < 8; text = *end ? end + 1 : end)
+        out[rank++] = (uint32_t)strtoul(text, &end, 10);
+    if (rank)
+        return rank;
+    for (uint32_t i = 0; i < 9; i++)
+        out[i] = 2;
+    return setting("RANK", 2);
+}
+
+/* Scales grow and offsets fall along the axis, so that a mix-up shows. */
+static struct qnn_quantize_params quantization(void)
+{
+    static struct qnn_scale_offset pairs[CHANNELS];
+    static float scales[CHANNELS];
+    static int32_t offsets[CHANNELS];
+    struct qnn_quantize_params made = {.definition = QNN_DEFINITION_DEFINED, .encoding = setting("ENCODING", 99)};
+    int32_t axis = (int32_t)setting("AXIS", 0);
+    uint32_t count = setting("CHANNELS", 2);
+    for (int i = 0; i < CHANNELS; i++) {
+        scales[i] = setting("BAD_SCALE", 0) == (unsigned)i + 1 ? 0 : 0.0131f * (float)(i + 1);
+        offsets[i] = -3 * i;
+        pairs[i] = (struct qnn_scale_offset){scales[i], offsets[i]};
+    }
+    if (made.encoding == QNN_ENCODING_SCALE_OFFSET)
+        made.u.scale_offset = pairs[1];
+    else if (made.encoding == QNN_ENCODING_BW_SCALE_OFFSET)
+        made.u.bw_scale_offset = (struct qnn_bw_scale_offset){setting("BITS", 4), scales[1], offsets[1]};
+    else if (made.encoding == QNN_ENCODING_AXIS_SCALE_OFFSET)
+        made.u.axis = (struct qnn_axis_scale_offset){axis, count, setting("NO_SCALES", 0) ? NULL : pairs};
+    else if (made.encoding == QNN_ENCODING_BW_AXIS_SCALE_OFFSET)
+        made.u.bw_axis = (struct qnn_bw_axis_scale_offset){setting("BITS", 4), axis, count, scales,
+                                                           setting("NO_OFFSETS", 0) ? NULL : offsets};
+    return made;
+}
+
 static struct qnn_tensor *describe(char *place, const char *name)
 {
-    static const uint32_t SHAPE[] = {2, 2, 2, 2, 2, 2, 2, 2, 2};
+    static uint32_t dimensions[9];
     struct qnn_tensor *tensor = (struct qnn_tensor *)(void *)place;
     *tensor = (struct qnn_tensor){.version = 1,
                                   .v1 = {.name = name,
                                          .data_type = setting("DATA_TYPE", QNN_FLOAT_32),
-                                         .rank = setting("RANK", 2),
-                                         .dimensions = SHAPE}};
+                                         .quantize = quantization(),
+                                         .rank = shape(dimensions),
+                                         .dimensions = dimensions}};
     return tensor;
 }
 
@@ -275,7 +442,10 @@ static qnn_error get_metadata(qnn_handle context, const void *binary, uint64_t s
     for (size_t i = 0; i < GRAPHS; i++) {
         struct qnn_graph_info *graph = (struct qnn_graph_info *)(void *)(graphs + i * setting("GRAPH_STRIDE", 88));
         graph->version = setting("GRAPH_VERSION", 1);
-        graph->v1 = (struct qnn_graph_v1){NAMES[i], 1, describe(tensors[0], "x"), 1, describe(tensors[1], "y")};
+        graph->v1 = (struct qnn_graph_v1){NAMES[i], setting("INPUTS", 1), describe(tensors[0], "x"), 1,
+                                          describe(tensors[1], "y")};
+        describe(tensors[0] + (setting("CORE_MINOR", 40) < QNN_CORE_MINOR_WIDE_TENSOR ? QNN_TENSOR_STRIDE_NARROW
+                                                                                      : QNN_TENSOR_STRIDE_WIDE), "w");
         /* What version 3 appends: updateable tensors, then the backend's record. */
         struct {
             uint32_t count;

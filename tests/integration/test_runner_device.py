@@ -5,40 +5,12 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-from pathlib import Path
 
 import numpy as np
 import pytest
-from runner_kit import QCS9075, SM8650, Ran, configure, run
+from runner_kit import SM8650
 
-pytest_plugins = ["runner_kit"]
-
-
-class Device:
-    """A package on a device whose backend is the stand-in."""
-
-    def __init__(self, folder: Path, library: Path, hexrun: Path) -> None:
-        self.folder, self._hexrun = folder, hexrun
-        (folder / "dsp").mkdir()
-        (folder / "model.bin").write_text("the model")
-        np.save(folder / "x.npy", np.arange(4, dtype=np.float32).reshape(2, 2))
-        self.conf = configure(
-            folder, QCS9075, SM8650, backend=str(library), system=str(library), simulator="no", dsp="dsp"
-        )
-
-    def run(self, *arguments: object, **settings: object) -> Ran:
-        told = {f"STAND_IN_{key}": value for key, value in settings.items()}
-        command = ["--config", self.conf, "--input", self.folder / "x.npy", "--json", *arguments]
-        return run(self._hexrun, *command, STAND_IN_JOURNAL=self.folder / "journal", **told)
-
-    @property
-    def journal(self) -> list[str]:
-        return (self.folder / "journal").read_text().splitlines()
-
-
-@pytest.fixture
-def device(tmp_path: Path, stand_in: Path, hexrun: Path) -> Device:
-    return Device(tmp_path, stand_in, hexrun)
+pytest_plugins = ["runner_kit", "runner_device"]
 
 
 def test_the_dsp_folder_leads_both_search_paths_and_what_was_there_stays(device, monkeypatch):
@@ -162,6 +134,11 @@ def test_the_power_vote_is_that_of_the_profile_and_is_given_back(device):
         "applied": True,
         "rpc_applied": True,
         "corner": 160,
+        "corner_name": "max",
+        "mode": 16,
+        "mode_name": "performance",
+        "dcvs": False,
+        "sleep_latency_us": 40,
         "rpc_latency_us": 100,
         "rpc_polling_us": 9999,
         "reason": None,
