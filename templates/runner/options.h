@@ -21,7 +21,7 @@ struct options {
     struct input_option inputs[OPTIONS_INPUTS];
     size_t input_count;
     uint32_t iterations, warmup;
-    bool json, native, describe, version, help;
+    bool json, native, describe, doctor, version, help;
 };
 
 /* Cuts `name=path` arguments in place. `json` is set even where another argument is wrong. */
