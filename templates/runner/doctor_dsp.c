@@ -228,7 +228,7 @@ static void check_catalogue(struct doctor *doctor, const struct pair *pair)
         step_note(step, "%s does not name %s", path, signer);
         step_fail(step, RUN_REFUSED, doctor_fix(doctor, "catalogue"), "a catalogue signed by %s", signer);
     } else {
-        step_note(step, "%s, signed by %s", path, signer);
+        step_note(step, "%s names %s", path, signer);
         step_ok(step);
     }
 }
@@ -262,6 +262,8 @@ enum status doctor_dsp(struct doctor *doctor)
     for (size_t i = 0; i < doctor->arch_count; i++) {
         pairs[i].arch = doctor->archs[i];
         check_stub(doctor, &pairs[i]);
+        if (pairs[i].has_stub)
+            memcpy(doctor->stubs[i], pairs[i].stub_path, sizeof doctor->stubs[i]);
         check_skel(doctor, &pairs[i]);
     }
     if (!doctor->arch_count)

@@ -169,12 +169,26 @@ static bool check_soc(struct doctor *doctor, bool backend)
     }
     if (identity->from_linux)
         step_note(step, "the kernel's soc_id is %u", identity->linux_soc_id);
-    step_note(step, "model for %s: %s", doctor->choice.variant->soc, doctor->choice.reason);
+    const struct variant *variant = doctor->choice.variant;
+    step_note(step, "model for %s: %s", variant->soc, doctor->choice.reason);
+    if (identity->vtcm_mb && variant->vtcm_mb > identity->vtcm_mb)
+        step_note(step, "it was compiled for %u MB of VTCM and may be refused", variant->vtcm_mb);
     step_ok(step);
     return true;
 }
 
 /* ---- device and context ---- */
+
+/* A stub that does not load is one of the reasons why a device does not open, and the backend keeps it to
+ * itself. Not before: a backend does not like to find its stub loaded already. */
+static void load_stubs(struct doctor *doctor)
+{
+    struct step *step = &doctor->steps[STEP_STUB];
+    bool transport = doctor->steps[STEP_TRANSPORT].verdict == STEP_OK;
+    for (size_t i = 0; transport && i < doctor->arch_count && step->verdict == STEP_OK; i++)
+        if (*doctor->stubs[i] && !try_load(step, doctor->stubs[i]))
+            step_fail(step, RUN_UNAVAILABLE, doctor_fix(doctor, "stub-load"), "a stub that loads");
+}
 
 static bool check_device(struct doctor *doctor, bool backend)
 {
@@ -193,6 +207,7 @@ static bool check_device(struct doctor *doctor, bool backend)
     uint32_t simulated = simulator && doctor->choice.variant ? doctor->choice.variant->soc_model : 0;
     if (session_create_device(&doctor->session, simulated, &fault)) {
         step_fault(step, &fault);
+        load_stubs(doctor);
         return false;
     }
     step_note(step, simulator ? "the simulator plays soc_model %u" : "opened", simulated);

@@ -101,12 +101,13 @@ static void add(struct search *search, const char *folder)
         snprintf(search->folders[search->count++], PATH_CAPACITY, "%s", folder);
 }
 
-/* Where DSP_LIBRARY_PATH is set, FastRPC does not look at the other; folders are parted by ; on every system. */
-static void add_variable(struct search *search)
+/* Folders are parted by ; on every system. */
+static void add_variable(const struct doctor *doctor, struct search *search)
 {
-    const char *value = getenv("DSP_LIBRARY_PATH");
-    if (!value)
-        value = getenv("ADSP_LIBRARY_PATH");
+    const char *value = NULL;
+    size_t at = 0;
+    for (const char *name; !value && (name = doctor_place(doctor, "variable", &at)) != NULL;)
+        value = getenv(name);
     while (value && *value) {
         size_t length = strcspn(value, ";");
         char folder[PATH_CAPACITY];
@@ -198,7 +199,7 @@ void search_open(struct doctor *doctor)
     if (doctor->config && *doctor->config->dsp &&
         !config_resolve(doctor->config, doctor->config->dsp, "", folder, sizeof folder, &fault))
         add(search, folder);
-    add_variable(search);
+    add_variable(doctor, search);
     search->own = search->count;
     add_machine(doctor);
     size_t at = 0;
@@ -234,8 +235,13 @@ void search_note(const struct doctor *doctor, struct step *step, size_t first)
     const struct search *search = &doctor->search;
     for (size_t i = first; i < search->count; i++) {
         const char *folder = search->folders[i];
-        bool colon = i < search->own && strchr(folder, ':') && strcmp(doctor->system, "windows") != 0;
-        step_note(step, "searched %s%s", folder,
-                  colon ? " (one folder for FastRPC: only ; parts folders)" : exists(folder) ? "" : " (not there)");
+        struct looked looked;
+        doctor_look(folder, false, &looked);
+        if (looked.access == ACCESS_GRANTED)
+            step_note(step, "searched %s", folder);
+        else if (i < search->own && strchr(folder, ':') && strcmp(doctor->system, "windows") != 0)
+            step_note(step, "searched %s, which is one folder for FastRPC: only ; parts folders", folder);
+        else
+            step_note(step, "searched %s: %s", folder, looked.text);
     }
 }

@@ -65,7 +65,7 @@ struct doctor {
     char matches[MATCHES][PATH_CAPACITY]; /* of the last pattern looked for */
     uint32_t archs[ARCHS]; /* Hexagon architectures that the package serves here */
     size_t arch_count;
-    char backend_build[64];
+    char stubs[ARCHS][PATH_CAPACITY]; /* of each architecture; "" where there is none */
     char driver_folder[PATH_CAPACITY]; /* Windows: of the NPU driver in the driver store */
     struct libraries libraries;
     struct session session;

@@ -71,19 +71,18 @@ def library(
 class Board:
     """A board on which everything is in order, and a package for it. Tests take things away."""
 
-    def __init__(self, folder: Path, hexrun: Path, stand_in: Path, transport: Path) -> None:
+    def __init__(self, folder: Path, hexrun: Path, stand_in: Path, transport: Path, stub: Path) -> None:
         self.root, self.package = folder / "board", folder / "package"
         self._hexrun = self.package / "bin/hexrun"
         for source, place in ((hexrun, self._hexrun), (stand_in, self.package / "lib/libQnnHtp.so")):
             place.parent.mkdir(parents=True)
             shutil.copy(source, place)
+        shutil.copy(stub, self.package / "lib/libQnnHtpV73Stub.so")
         self.put_package()
         self.put_board()
         shutil.copy(transport, self.file("usr/lib/libcdsprpc.so"))
 
     def put_package(self) -> None:
-        stub = library(X86_64, needed=("libcdsprpc.so",), strings=(BUILD,))
-        (self.package / "lib/libQnnHtpV73Stub.so").write_bytes(stub)
         (self.package / "dsp").mkdir()
         self.put_skel()
         (self.package / "model.bin").write_text("the model")
@@ -196,19 +195,33 @@ class Examined:
 @pytest.fixture(scope="session")
 def transport(store: Store, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("transport")
-    (folder / "transport.c").write_text(
+    (folder / "code.c").write_text(
         "int remote_handle_open(void);\nint remote_handle_open(void) { return 0; }\n"
     )
-    zig(store, folder, "-shared", "-fPIC", "-o", "libcdsprpc.so", folder / "transport.c")
+    zig(store, folder, "-shared", "-fPIC", "-Wl,-soname,libcdsprpc.so", "-o", "libcdsprpc.so", "code.c")
     return folder / "libcdsprpc.so"
 
 
+def stub_that_calls(function: str, store: Store, folder: Path, transport: Path) -> Path:
+    """A stub for this machine that links to the transport library and needs a function of it."""
+    code = f"extern int {function}(void);\nconst char *build(void);\nint call(void);\n"
+    code += f'const char *build(void) {{ return "{BUILD}"; }}\nint call(void) {{ return {function}(); }}\n'
+    (folder / "code.c").write_text(code)
+    zig(store, folder, "-shared", "-fPIC", "-Wl,-z,undefs", "-o", "stub.so", "code.c", transport)
+    return folder / "stub.so"
+
+
+@pytest.fixture(scope="session")
+def stub(store: Store, tmp_path_factory: pytest.TempPathFactory, transport: Path) -> Path:
+    return stub_that_calls("remote_handle_open", store, tmp_path_factory.mktemp("stub"), transport)
+
+
 @pytest.fixture
-def board(hexrun: Path, stand_in: Path, transport: Path) -> Iterator[Board]:
+def board(hexrun: Path, stand_in: Path, transport: Path, stub: Path) -> Iterator[Board]:
     # Not tmp_path: other users may not enter it.
     with tempfile.TemporaryDirectory(prefix="board-") as folder:
         Path(folder).chmod(0o755)
-        yield Board(Path(folder), hexrun, stand_in, transport)
+        yield Board(Path(folder), hexrun, stand_in, transport, stub)
 
 
 REFUSED = {"DEVICE_ERROR": 14001}
@@ -436,9 +449,9 @@ def test_a_skel_that_is_missing_is_told_with_every_folder_that_was_searched(boar
     assert (examined.code, examined.first) == (3, "skel")
     assert examined.step("skel")["found"][:2] == [
         f"searched {board.package}/dsp",
-        "searched /opt/a:/opt/b (one folder for FastRPC: only ; parts folders)",
+        "searched /opt/a:/opt/b, which is one folder for FastRPC: only ; parts folders",
     ]
-    assert "searched /usr/lib/rfsa/adsp (not there)" in examined.found("skel")
+    assert "searched /usr/lib/rfsa/adsp: No such file or directory" in examined.found("skel")
 
 
 def test_a_skel_for_another_hexagon(board):
@@ -505,6 +518,19 @@ def test_a_stub_for_another_processor(board):
     examined = board.examine("--json", **REFUSED)
 
     assert (examined.code, examined.first) == (1, "stub")
+
+
+def test_a_stub_that_needs_a_later_transport_library_is_told_when_the_device_does_not_open(
+    board, store, transport, tmp_path
+):
+    newer = stub_that_calls("dspqueue_read", store, tmp_path, transport)
+    shutil.copy(newer, board.package / "lib/libQnnHtpV73Stub.so")
+
+    examined = board.examine("--json", **REFUSED)
+
+    assert (examined.code, examined.first) == (3, "stub")
+    assert "undefined symbol: dspqueue_read" in examined.found("stub")
+    assert "too old" in examined.step("stub")["fix"]
 
 
 def test_without_the_kernels_word_every_model_of_the_package_needs_its_pair(board):
