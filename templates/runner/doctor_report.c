@@ -99,8 +99,14 @@ static void report_text(FILE *out, const struct doctor *doctor, enum step_id fai
     size_t log_count = backend_log_lines(log);
     for (size_t i = 0; i < STEPS; i++)
         text_step(out, &doctor->steps[i], STEP_NAMES[i]);
-    for (size_t i = 0; i < log_count; i++)
+    const struct error_row *last = NULL;
+    for (size_t i = 0; i < log_count; i++) {
         fprintf(out, "backend log: %s\n", log[i]);
+        const struct error_row *row = decode_line(log[i]);
+        if (row && row != last)
+            fprintf(out, "    0x%x %s: %s\n", row->code, row->name, row->sentence);
+        last = row ? row : last;
+    }
     if (failed < STEPS)
         fprintf(out, "first failure: %s (exit code %d)\n", STEP_NAMES[failed], (int)doctor->steps[failed].status);
     else
