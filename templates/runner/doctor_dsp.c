@@ -117,6 +117,9 @@ static void compare(struct doctor *doctor, const struct pair *pair)
     if (!skel->is_elf || !skel->hexagon) {
         step_note(step, "%s is no library for a Hexagon", pair->skel_path);
         step_fail(step, RUN_REFUSED, fix, "a Hexagon v%u library", pair->arch);
+    } else if (skel->cut_short) {
+        step_note(step, "%s is cut short", pair->skel_path);
+        step_fail(step, RUN_REFUSED, doctor_fix(doctor, "package"), "the whole of it");
     } else if (skel->hexagon != pair->arch) {
         step_note(step, "%s is for Hexagon v%u", pair->skel_path, skel->hexagon);
         step_fail(step, RUN_REFUSED, fix, "Hexagon v%u", pair->arch);

@@ -97,11 +97,14 @@ static void read_header(struct image *image, struct elf_facts *out)
         out->hexagon = (bits >> 8) * 100 + (bits >> 4 & 0xF) * 10 + (bits & 0xF);
     }
     struct segment segment;
-    for (size_t i = 0; segment_at(image, i, &segment); i++)
-        if (segment.type == PT_DYNAMIC_TYPE) {
+    bool linked = false;
+    for (size_t i = 0; segment_at(image, i, &segment); i++) {
+        out->cut_short |= segment.offset > image->size || segment.size > image->size - segment.offset;
+        if (segment.type == PT_DYNAMIC_TYPE && !linked) {
             read_needed(image, &segment, out);
-            break;
+            linked = true;
         }
+    }
 }
 
 /* ---- strings ---- */

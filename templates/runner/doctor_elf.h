@@ -9,7 +9,7 @@
 enum { ELF_NEEDED = 16, ELF_NAME = 64, ELF_AARCH64 = 183, ELF_X86_64 = 62, ELF_HEXAGON = 164 };
 
 struct elf_facts {
-    bool is_elf;
+    bool is_elf, cut_short; /* cut_short: less of it is there than its segments say */
     uint32_t machine, hexagon; /* hexagon: 73 for v73, 0 when it is for another processor */
     char needed[ELF_NEEDED][ELF_NAME];
     size_t needed_count;

@@ -727,3 +727,27 @@ def test_real_stubs_and_skels_are_told_apart_by_their_release(board, store):
     assert mixed.step("skel")["exit"] == 1
     assert "v2.48.0.260626120635" in mixed.found("skel")
     assert mixed.step("skel")["wanted"] == f"{BUILD}, as the stub has it"
+
+
+def test_on_the_real_simulator_the_context_opens(hexrun, models):
+    ran = run(hexrun, "--config", models["float32"].folder / "runner.conf", "--doctor", "--json")
+
+    steps = {step["step"]: step for step in ran.document["steps"]}
+    assert ran.code == 0
+    assert steps["node"]["verdict"] == "not applicable"
+    assert {steps[name]["verdict"] for name in ("backend", "device", "soc", "context")} == {"ok"}
+    assert any(line.startswith(f"QAIRT {BUILD}") for line in steps["backend"]["found"])
+
+
+@pytest.mark.parametrize(
+    ("cut", "found"),
+    [(1, "is no library"), (60, "is no library"), (100, "is cut short"), (-1, "is cut short")],
+)
+def test_a_skel_that_is_cut_short_is_refused(board, cut, found):
+    place = board.package / "dsp/libQnnHtpV73Skel.so"
+    place.write_bytes(place.read_bytes()[:cut])
+
+    examined = board.examine("--json", **REFUSED)
+
+    assert examined.step("skel")["exit"] == 1
+    assert found in examined.found("skel")
