@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -210,18 +210,27 @@ def _doctor_tables() -> list[str]:
         (row["systems"], row["folder"], " ".join(row["names"]), row["word"], row["state"], row["running"])
         for row in doctor["processor"]
     ]
-    fixes = [(row["id"], row["systems"], row["text"]) for row in doctor["fix"]]
+    advice = [(row["id"], row["systems"], row["text"]) for row in doctor["fix"]]
     return [
-        *_array("doctor_place DOCTOR_PLACES", map(_words, places)),
+        *_strings("DOCTOR_PLACES", places),
+        *_strings("DOCTOR_ADVICE", advice),
         *_array("doctor_processor DOCTOR_PROCESSORS", map(_words, processors)),
-        *_array("doctor_fix DOCTOR_ADVICE", map(_words, fixes)),
     ]
 
 
+def _strings(name: str, rows: Iterable[Iterable[str | list[str]]]) -> list[str]:
+    """Rows of strings as one string, with \\0 behind each of them."""
+    lines = [_quoted("".join(f"{cell}\0" for cell in _cells(row))) for row in rows]
+    return ["", f"const char {name}[] =", *(f"    {line}" for line in lines), "    ;"]
+
+
 def _words(row: Iterable[str | list[str]]) -> str:
-    """A row of strings; a list becomes its words, each between spaces."""
-    cells = (cell if isinstance(cell, str) else f" {' '.join(cell)} " for cell in row)
-    return f"{{{', '.join(map(_quoted, cells))}}}"
+    return f"{{{', '.join(map(_quoted, _cells(row)))}}}"
+
+
+def _cells(row: Iterable[str | list[str]]) -> Iterator[str]:
+    """A list of systems becomes their first letters, as hexrun wants them."""
+    return (cell if isinstance(cell, str) else "".join(system[0] for system in cell) for cell in row)
 
 
 def _release() -> dict[str, Any]:

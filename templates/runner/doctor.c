@@ -66,31 +66,30 @@ void step_fault(struct step *step, const struct fault *fault)
     step_fail(step, fault->status, fault->fix, "%s", "");
 }
 
-static bool for_system(const char *systems, const char *system)
+/* The third string of the next row with this key for this system, from offset *at of the table on. */
+static const char *look_up(const char *table, size_t *at, const char *key, const char *system)
 {
-    size_t length = strlen(system);
-    for (const char *at = strstr(systems, system); at; at = strstr(at + 1, system))
-        if (at > systems && at[-1] == ' ' && at[length] == ' ')
-            return true;
-    return false;
+    while (table[*at]) {
+        const char *row = table + *at;
+        const char *systems = row + strlen(row) + 1;
+        const char *value = systems + strlen(systems) + 1;
+        *at = (size_t)(value + strlen(value) + 1 - table);
+        if (strcmp(row, key) == 0 && strchr(systems, system[0]))
+            return value;
+    }
+    return NULL;
 }
 
 const char *doctor_fix(const struct doctor *doctor, const char *id)
 {
-    for (size_t i = 0; i < DOCTOR_ADVICE_COUNT; i++)
-        if (strcmp(DOCTOR_ADVICE[i].id, id) == 0 && for_system(DOCTOR_ADVICE[i].systems, doctor->system))
-            return DOCTOR_ADVICE[i].text;
-    return "";
+    size_t at = 0;
+    const char *text = look_up(DOCTOR_ADVICE, &at, id, doctor->system);
+    return text ? text : "";
 }
 
 const char *doctor_place(const struct doctor *doctor, const char *kind, size_t *at)
 {
-    while (*at < DOCTOR_PLACE_COUNT) {
-        const struct doctor_place *place = &DOCTOR_PLACES[(*at)++];
-        if (strcmp(place->kind, kind) == 0 && for_system(place->systems, doctor->system))
-            return place->value;
-    }
-    return NULL;
+    return look_up(DOCTOR_PLACES, at, kind, doctor->system);
 }
 
 const char *doctor_first(const struct doctor *doctor, const char *kind)

@@ -279,13 +279,6 @@ static bool is_compute(const struct doctor_processor *row, const char *folder)
     return false;
 }
 
-static bool row_is_for(const struct doctor_processor *row, const struct doctor *doctor)
-{
-    char word[16];
-    snprintf(word, sizeof word, " %s ", doctor->system);
-    return strstr(row->systems, word) != NULL;
-}
-
 /* What was seen of the processors beside the CPU. */
 struct processors {
     size_t rows, others, running;
@@ -316,7 +309,7 @@ static void see_processors(struct doctor *doctor, struct processors *seen)
 {
     for (size_t i = 0; i < DOCTOR_PROCESSOR_COUNT; i++) {
         const struct doctor_processor *row = &DOCTOR_PROCESSORS[i];
-        if (!row_is_for(row, doctor))
+        if (!strchr(row->systems, doctor->system[0]))
             continue;
         seen->rows++;
         size_t count = search_glob(doctor, row->folder);

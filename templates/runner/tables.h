@@ -31,25 +31,17 @@ extern const struct power_profile POWER_PROFILES[];
 extern const size_t POWER_PROFILE_COUNT;
 extern const struct power_profile POWER_RELEASE;
 
-/* ---- for hexrun --doctor ---- */
+/* ---- for hexrun --doctor; see targets/doctor.toml ---- */
 
-/* `systems` is a list of words, each with a space on both sides; see targets/doctor.toml for the kinds. */
-struct doctor_place {
-    const char *kind, *systems, *value;
-};
-extern const struct doctor_place DOCTOR_PLACES[];
-extern const size_t DOCTOR_PLACE_COUNT;
+/* Rows of three strings, one behind the other, and an empty one at the end: tables of pointers would be twice
+ * as long. Systems are told by their first letters: l, a, w, q. */
+extern const char DOCTOR_PLACES[]; /* kind, systems, value */
+extern const char DOCTOR_ADVICE[]; /* id, systems, text */
 
 struct doctor_processor {
     const char *systems, *folder, *names, *word, *state, *running; /* names: words between spaces */
 };
 extern const struct doctor_processor DOCTOR_PROCESSORS[];
 extern const size_t DOCTOR_PROCESSOR_COUNT;
-
-struct doctor_fix {
-    const char *id, *systems, *text;
-};
-extern const struct doctor_fix DOCTOR_ADVICE[];
-extern const size_t DOCTOR_ADVICE_COUNT;
 
 #endif
