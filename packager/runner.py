@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +42,7 @@ class Toolchain(Frozen):
     system: str
     executable: str
     platform: str
+    doctor: str
     flags: tuple[str, ...]
     libraries: tuple[str, ...]
     source: str
@@ -105,6 +106,7 @@ def generated_tables() -> str:
             "",
             f"const struct power_profile POWER_RELEASE = {_profile_row(_release())};",
             *_array("soc_name SOC_NAMES", _soc_names()),
+            *_doctor_tables(),
             "",
         ]
     )
@@ -139,7 +141,8 @@ def _compiler_version() -> str:
 
 def _sources(chain: Toolchain) -> dict[str, str]:
     """File name to text: the C tree without the other systems' platform files, and the tables."""
-    others = {row["platform"] for row in table("toolchains")["toolchain"]} - {chain.platform}
+    rows = table("toolchains")["toolchain"]
+    others = {row[key] for row in rows for key in ("platform", "doctor")} - {chain.platform, chain.doctor}
     tree = resources.folder("templates").joinpath("runner")
     texts = {
         entry.name: entry.read_text(encoding="utf-8")
@@ -200,6 +203,45 @@ def _soc_names() -> Iterable[str]:
         if soc.hexagon and soc.vtcm_mb:
             words = (*soc.chips, *(soc.names if "windows" in soc.systems else ()))
             yield from (f"{{{_quoted(word.lower())}, {soc.soc_model}u}}" for word in words)
+
+
+def _doctor_tables() -> list[str]:
+    doctor, signers = table("doctor"), table("signers")["signer"]
+    places = [(row["kind"], row["systems"], row["value"]) for row in doctor["place"]]
+    places += [
+        (role["id"], [system], name)
+        for role in table("qairt")["role"]
+        if role["id"] in ("stub", "skel", "catalogue")
+        for system, name in role["files"].items()
+    ]
+    archs = {arch for known in table("qairt")["runtime_set"] for arch in known.get("catalogues", ())}
+    places += [("catalogue-arch", ["windows"], str(arch)) for arch in sorted(archs)]
+    places += [("signer", [row["system"]], row["name"]) for row in signers if row["what"] == "catalogue"]
+    processors = [
+        (row["systems"], row["folder"], " ".join(row["names"]), row["word"], row["state"], row["running"])
+        for row in doctor["processor"]
+    ]
+    advice = [(row["id"], row["systems"], row["text"]) for row in doctor["fix"]]
+    return [
+        *_strings("DOCTOR_PLACES", places),
+        *_strings("DOCTOR_ADVICE", advice),
+        *_array("doctor_processor DOCTOR_PROCESSORS", map(_words, processors)),
+    ]
+
+
+def _strings(name: str, rows: Iterable[Iterable[str | list[str]]]) -> list[str]:
+    """Rows of strings as one string, with \\0 behind each of them."""
+    lines = [_quoted("".join(f"{cell}\0" for cell in _cells(row))) for row in rows]
+    return ["", f"const char {name}[] =", *(f"    {line}" for line in lines), "    ;"]
+
+
+def _words(row: Iterable[str | list[str]]) -> str:
+    return f"{{{', '.join(map(_quoted, _cells(row)))}}}"
+
+
+def _cells(row: Iterable[str | list[str]]) -> Iterator[str]:
+    """A list of systems becomes their first letters, as hexrun wants them."""
+    return (cell if isinstance(cell, str) else "".join(system[0] for system in cell) for cell in row)
 
 
 def _release() -> dict[str, Any]:

@@ -84,12 +84,26 @@ static enum status compose_library(struct session *session, const char *path, st
     return model_read_composed(model, fault);
 }
 
-enum status model_compose(struct session *session, enum asset asset, const char *path, struct model *out,
-                          struct fault *fault)
+uint32_t simulated_soc(const struct config *config, const struct choice *choice)
 {
-    model_begin(session->libraries, asset, out);
-    enum status status = session_create_context(session, fault);
+    return config->simulator && choice->variant ? choice->variant->soc_model : 0;
+}
+
+enum status asset_open(struct session *session, const struct choice *choice, struct model *out, struct fault *fault)
+{
+    const struct config *config = session->libraries->config;
+    enum asset asset = choice->asset;
+    char path[PATH_CAPACITY];
+    enum status status =
+        config_resolve(config, choice->variant->assets[asset], ASSET_NAMES[asset], path, sizeof path, fault);
+    if (!status && asset == ASSET_CONTEXT)
+        return model_open(session->libraries, path, out, fault);
+    if (!status)
+        status = session_create_device(session, simulated_soc(config, choice), fault);
+    if (!status)
+        status = session_create_context(session, fault);
     if (status)
         return status;
+    model_begin(session->libraries, asset, out);
     return asset == ASSET_DLC ? compose_dlc(session, path, out, fault) : compose_library(session, path, out, fault);
 }

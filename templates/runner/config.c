@@ -6,6 +6,14 @@
 
 #include "config_lines.h"
 
+const struct compute *config_unit(const struct config *config, enum unit unit)
+{
+    for (size_t i = 0; i < config->unit_count; i++)
+        if (config->units[i].unit == unit)
+            return &config->units[i];
+    return NULL;
+}
+
 bool list_contains(const struct number_list *list, uint32_t number)
 {
     for (size_t i = 0; i < list->count; i++)

@@ -18,6 +18,8 @@ enum asset { ASSET_CONTEXT, ASSET_DLC, ASSET_LIBRARY, ASSETS };
 /* Their words in runner.conf and in reports. */
 extern const char *const UNIT_WORDS[UNITS];
 extern const char *const ASSET_WORDS[ASSETS];
+/* What a person calls the file. */
+extern const char *const ASSET_NAMES[ASSETS];
 
 struct number_list {
     uint32_t items[CONFIG_LIST];
@@ -70,6 +72,9 @@ enum status config_load(const char *named, struct config **out, struct fault *fa
 /* A path from runner.conf, made absolute; what it names must exist. `role` is for messages. */
 enum status config_resolve(const struct config *config, const char *path, const char *role, char *out,
                            size_t capacity, struct fault *fault);
+
+/* NULL where runner.conf does not list the unit. */
+const struct compute *config_unit(const struct config *config, enum unit unit);
 
 bool list_contains(const struct number_list *list, uint32_t number);
 /* A whole decimal number of 32 bits. */

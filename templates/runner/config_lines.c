@@ -9,6 +9,7 @@ enum { FORMAT_OLDEST = 1, FORMAT_UNITS = 2 };
 
 const char *const UNIT_WORDS[UNITS] = {"npu", "gpu", "cpu"};
 const char *const ASSET_WORDS[ASSETS] = {"context", "dlc", "library"};
+const char *const ASSET_NAMES[ASSETS] = {"context binary", "DLC", "model library"};
 
 struct reader {
     struct config *config;
@@ -372,14 +373,6 @@ static enum status next_line(struct reader *reader, const char **text, const cha
     return RUN_OK;
 }
 
-static bool has_unit(const struct config *config, enum unit unit)
-{
-    for (size_t i = 0; i < config->unit_count; i++)
-        if (config->units[i].unit == unit)
-            return true;
-    return false;
-}
-
 enum status config_read(const char *text, size_t size, struct config *config, struct fault *fault)
 {
     struct reader place = {.config = config, .fault = fault};
@@ -395,7 +388,7 @@ enum status config_read(const char *text, size_t size, struct config *config, st
     for (size_t key = 0; !status && key < KEY_COUNT; key++)
         if (KEYS[key].required && !(reader->seen & 1u << key) && (!key || key_of_format(reader, key)))
             status = fault_set(reader->fault, RUN_USAGE, "%s lacks the key %s", reader->config->path, KEYS[key].name);
-    if (!status && !reader->config->simulator && !*reader->config->dsp && has_unit(reader->config, UNIT_NPU))
+    if (!status && !reader->config->simulator && !*reader->config->dsp && config_unit(config, UNIT_NPU))
         status = fault_set(reader->fault, RUN_USAGE, "%s lacks the key dsp, which a device needs",
                            reader->config->path);
     return status;

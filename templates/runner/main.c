@@ -1,6 +1,7 @@
 /* hexrun: runs one compiled model on the Hexagon NPU, or says in words why it cannot. */
 #include <stdio.h>
 
+#include "doctor.h"
 #include "platform.h"
 #include "report.h"
 #include "run.h"
@@ -42,6 +43,8 @@ int main(int argc, char **argv)
         options_help(out);
     else if (options.version)
         fprintf(out, "hexrun %s\n", HEXRUN_VERSION);
+    else if (options.doctor)
+        status = doctor_run(out, &options);
     else
         status = perform(out, &options, &fault);
     /* A flush that failed drops what it could not write, so that closing may succeed. */

@@ -30,6 +30,7 @@ static const char HELP[] =
     "  --save-context FILE store a model that is composed here (a DLC, a model library) as a\n"
     "                      context binary, for --soc on the simulator; run nothing\n"
     "  --describe          print the model's graphs, inputs and outputs; run nothing\n"
+    "  --doctor            say step by step why the NPU does not answer; run nothing\n"
     "  --json              print one JSON document on stdout\n"
     "  --version, --help\n"
     "\n"
@@ -50,6 +51,7 @@ static bool switch_of(struct options *options, const char *word)
     } switches[] = {
         {"--json", &options->json},       {"--native", &options->native}, {"--describe", &options->describe},
         {"--version", &options->version}, {"--help", &options->help},     {"-h", &options->help},
+        {"--doctor", &options->doctor},
     };
     for (size_t i = 0; i < sizeof switches / sizeof *switches; i++)
         if (strcmp(switches[i].word, word) == 0) {

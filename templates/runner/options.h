@@ -32,7 +32,7 @@ struct options {
     double min_cosine;
     enum profile_level profile;
     enum buffer_kind buffers;
-    bool json, native, describe, version, help;
+    bool json, native, describe, doctor, version, help;
 };
 
 /* Cuts `name=path` arguments in place. `json` is set even where another argument is wrong. */

@@ -39,27 +39,6 @@ static enum status begin(struct run *run, const struct options *options, struct 
     return status;
 }
 
-static enum status create_device(struct run *run, struct fault *fault)
-{
-    return session_create_device(&run->session, run->config->simulator ? run->choice.variant->soc_model : 0, fault);
-}
-
-static enum status open_asset(struct run *run, struct fault *fault)
-{
-    static const char *const ROLES[ASSETS] = {"context binary", "DLC", "model library"};
-    char path[PATH_CAPACITY];
-    enum asset asset = run->choice.asset;
-    enum status status =
-        config_resolve(run->config, run->choice.variant->assets[asset], ROLES[asset], path, sizeof path, fault);
-    if (!status && asset == ASSET_CONTEXT)
-        return model_open(&run->libraries, path, &run->model, fault);
-    if (!status)
-        status = create_device(run, fault);
-    if (!status)
-        status = model_compose(&run->session, asset, path, &run->model, fault);
-    return status;
-}
-
 /* Libraries, backend, variant, metadata. */
 static enum status prepare(struct run *run, bool *units_own, struct fault *fault)
 {
@@ -72,7 +51,7 @@ static enum status prepare(struct run *run, bool *units_own, struct fault *fault
     if (!status)
         status = choose(run, fault);
     if (!status)
-        status = open_asset(run, fault);
+        status = asset_open(&run->session, &run->choice, &run->model, fault);
     return status;
 }
 
@@ -206,7 +185,7 @@ static enum status open_model(struct run *run, struct fault *fault)
     enum status status = check_interrupt(fault);
     uint64_t begin = platform_now_us();
     if (!status)
-        status = create_device(run, fault);
+        status = session_create_device(&run->session, simulated_soc(run->config, &run->choice), fault);
     if (!status) {
         vote(run);
         status = check_interrupt(fault);

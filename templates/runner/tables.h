@@ -49,4 +49,17 @@ struct soc_name {
 extern const struct soc_name SOC_NAMES[];
 extern const size_t SOC_NAME_COUNT;
 
+/* ---- for hexrun --doctor; see targets/doctor.toml ---- */
+
+/* Rows of three strings, one behind the other, and an empty one at the end: tables of pointers would be twice
+ * as long. Systems are told by their first letters: l, a, w, q. */
+extern const char DOCTOR_PLACES[]; /* kind, systems, value */
+extern const char DOCTOR_ADVICE[]; /* id, systems, text */
+
+struct doctor_processor {
+    const char *systems, *folder, *names, *word, *state, *running; /* names: words between spaces */
+};
+extern const struct doctor_processor DOCTOR_PROCESSORS[];
+extern const size_t DOCTOR_PROCESSOR_COUNT;
+
 #endif

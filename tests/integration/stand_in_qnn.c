@@ -7,10 +7,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "qnn_abi.h"
+
+#ifdef _WIN32 /* where no test shares memory */
+#define PROT_READ 0
+#define PROT_WRITE 0
+#define MAP_SHARED 0
+#define MAP_FAILED NULL
+#define mmap(at, size, protection, flags, descriptor, offset) NULL
+#define munmap(data, size) (void)(data)
+#else
+#include <sys/mman.h>
+#endif
 
 #define EXPORT __attribute__((visibility("default")))
 

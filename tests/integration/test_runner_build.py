@@ -63,7 +63,10 @@ def test_a_windows_runner_is_for_arm64_and_needs_only_system_libraries(store):
 
     assert made.file_name == "hexrun.exe"
     assert binary.header.machine == lief.PE.Header.MACHINE_TYPES.ARM64
-    assert all(name.startswith(("api-ms-win-crt-", "kernel32.", "shell32.")) for name in imported), imported
+    assert all(
+        name.startswith(("api-ms-win-crt-", "kernel32.", "shell32.", "advapi32.", "version."))
+        for name in imported
+    ), imported
     assert str(store.root).encode() not in path.read_bytes()
     wanted = lief.PE.OptionalHeader.DLL_CHARACTERISTICS
     assert {wanted.DYNAMIC_BASE, wanted.NX_COMPAT} <= set(binary.optional_header.dll_characteristics_lists)
