@@ -1,6 +1,5 @@
 #include "options.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "config.h"
@@ -85,16 +84,32 @@ static enum status count_of(const char *option, const char *value, uint32_t leas
                      ITERATIONS_LIMIT, value);
 }
 
-/* Decimal digits with one point at most, from 0 to `most`. */
-static enum status decimal_of(const char *option, const char *value, double most, double *out, struct fault *fault)
+/* Decimal digits with one point at most; fifteen of them, so that both numbers of the division are exact. */
+static bool parse_decimal(const char *text, double *out)
 {
-    size_t length = strspn(value, "0123456789.");
-    const char *point = strchr(value, '.');
-    bool plain = length && length < 32 && !value[length] && (!point || (!strchr(point + 1, '.') && length > 1));
-    *out = plain ? strtod(value, NULL) : -1;
-    if (*out >= 0 && *out <= most)
+    double digits = 0, unit = 1;
+    size_t count = 0;
+    bool fraction = false;
+    for (; *text; text++) {
+        if (*text == '.' && !fraction) {
+            fraction = true;
+            continue;
+        }
+        if (*text < '0' || *text > '9' || ++count > 15)
+            return false;
+        digits = digits * 10 + (*text - '0');
+        unit *= fraction ? 10 : 1;
+    }
+    *out = digits / unit;
+    return count > 0;
+}
+
+static enum status decimal_of(const char *option, const char *value, uint32_t most, double *out,
+                              struct fault *fault)
+{
+    if (parse_decimal(value, out) && *out <= most)
         return RUN_OK;
-    return fault_set(fault, RUN_USAGE, "%s wants a number up to %g, found \"%.60s\"", option, most, value);
+    return fault_set(fault, RUN_USAGE, "%s wants a number up to %u, found \"%.60s\"", option, most, value);
 }
 
 /* The place of `value` among `words`, which end with NULL. */

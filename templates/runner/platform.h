@@ -54,10 +54,11 @@ void *platform_load(const char *path, char *problem);
 void *platform_load_system(const char *name, char *problem);
 void *platform_symbol(void *library, const char *name);
 
+/* What FastRPC's library is called, in the order in which the vendor's backend looks for it. */
 #ifdef _WIN32
 #define PLATFORM_FASTRPC "libcdsprpc.dll"
 #else
-#define PLATFORM_FASTRPC "libcdsprpc.so"
+#define PLATFORM_FASTRPC "libcdsprpc.so.1", "libcdsprpc.so"
 #endif
 
 /* Put `folder` before the value that the variable has now, separated by `;` as FastRPC wants on every

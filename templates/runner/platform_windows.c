@@ -237,10 +237,14 @@ void *platform_load(const char *path, char *problem)
     return (void *)library;
 }
 
+/* A driver's library lies in a folder of the driver store that only the backend knows; where the backend has
+ * loaded it already, it is found by its name alone. */
 void *platform_load_system(const char *name, char *problem)
 {
     wchar_t *wide = widen(name);
-    HMODULE library = wide ? LoadLibraryExW(wide, NULL, LOAD_LIBRARY_SEARCH_SYSTEM32) : NULL;
+    HMODULE library = wide ? GetModuleHandleW(wide) : NULL;
+    if (!library && wide)
+        library = LoadLibraryExW(wide, NULL, LOAD_LIBRARY_SEARCH_SYSTEM32);
     if (!library)
         explain(problem);
     free(wide);

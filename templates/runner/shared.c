@@ -12,11 +12,17 @@ enum { HEAP_SYSTEM = 25, DEFAULT_FLAGS = 1 };
 
 bool shared_open(struct shared_memory *out, char reason[SHARED_REASON])
 {
+    static const char *const NAMES[] = {PLATFORM_FASTRPC};
+    const char *name = NULL;
     char problem[FAULT_TEXT] = "";
+    void *library = NULL;
+    for (size_t i = 0; !library && i < sizeof NAMES / sizeof *NAMES; i++) {
+        name = NAMES[i];
+        library = platform_load_system(name, problem);
+    }
     *out = (struct shared_memory){0};
-    void *library = platform_load_system(PLATFORM_FASTRPC, problem);
     if (!library) {
-        snprintf(reason, SHARED_REASON, "this system has no %s: %.400s", PLATFORM_FASTRPC, problem);
+        snprintf(reason, SHARED_REASON, "this system has no %s: %.400s", name, problem);
         return false;
     }
     out->allocate = (void *(*)(int, uint32_t, int))(uintptr_t)platform_symbol(library, "rpcmem_alloc");
@@ -24,7 +30,7 @@ bool shared_open(struct shared_memory *out, char reason[SHARED_REASON])
     out->descriptor = (int (*)(void *))(uintptr_t)platform_symbol(library, "rpcmem_to_fd");
     bool whole = out->allocate && out->release && out->descriptor;
     if (!whole)
-        snprintf(reason, SHARED_REASON, "%s has no rpcmem functions", PLATFORM_FASTRPC);
+        snprintf(reason, SHARED_REASON, "%s has no rpcmem functions", name);
     return whole;
 }
 

@@ -7,6 +7,7 @@ import hashlib
 import math
 import os
 import random
+import shutil
 import signal
 import subprocess
 import time
@@ -669,6 +670,25 @@ def test_shared_buffers_are_registered_used_measured_against_plain_ones_and_give
         "contextFree",
         *["rpcmem_free 1"] * 2,
     ]
+
+
+@pytest.mark.parametrize("name", ["libcdsprpc.so", "libcdsprpc.so.1"])
+def test_fastrpc_is_found_under_both_of_its_names(device, fastrpc, tmp_path, monkeypatch, name):
+    shutil.copy(fastrpc / "libcdsprpc.so", tmp_path / name)
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(tmp_path))
+
+    ran = device.run("--buffers", "shared", **ON)
+
+    assert ran.code == 0, ran.err
+
+
+def test_a_library_of_that_name_without_shared_memory_is_said(device, stand_in, tmp_path, monkeypatch):
+    shutil.copy(stand_in, tmp_path / "libcdsprpc.so")
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(tmp_path))
+
+    ran = device.run("--buffers", "auto", **ON)
+
+    assert ran.document["buffers"]["reason"] == "libcdsprpc.so has no rpcmem functions"
 
 
 def test_the_text_shows_both_kinds_of_buffers(shared):
