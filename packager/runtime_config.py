@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import json
 import posixpath
-from typing import Any
+from typing import Any, Literal
 
 from packager import catalog
 from packager.model import Frozen
 from packager.plan_model import TargetPlan
 from packager.versions import numbers
+
+Asset = Literal["context", "dlc", "library"]
+Priority = Literal["low", "normal", "normal_high", "high"]
 
 
 class Dialect(Frozen):
@@ -27,13 +30,32 @@ class Dialect(Frozen):
 
 
 class Places(Frozen):
-    """Where things stand in the tree, paths relative to its top; `dsp` is None on a simulator."""
+    """Where things stand in the tree, paths relative to its top; `dsp` is None on a simulator.
+
+    `backends` holds the backend library of each compute unit, `models` the model of each SoC by its id.
+    """
 
     config: str
-    backend: str
+    backends: dict[str, str]
     system: str
     dsp: str | None
-    contexts: dict[str, str]
+    models: dict[str, str]
+
+
+class Preparation(Frozen):
+    """How hexrun has the NPU prepare what it composes itself; 0 is the backend's own choice."""
+
+    optimization: int = 0
+    vtcm_mb: int = 0
+    hvx_threads: int = 0
+    fp16: bool = False
+
+    @property
+    def line(self) -> str:
+        """The line of runner.conf."""
+        fp16 = "yes" if self.fp16 else "no"
+        numbers = f"optimization={self.optimization} vtcm_mb={self.vtcm_mb} hvx_threads={self.hvx_threads}"
+        return f"prepare {numbers} fp16={fp16}"
 
 
 def dialect(release: str) -> Dialect:
@@ -106,8 +128,14 @@ def json_text(document: dict[str, Any]) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
-def runner_conf(plan: TargetPlan, places: Places) -> str:
-    """`runner.conf`: one `key value…` a line, paths relative to the file's own folder."""
+def runner_conf(
+    plan: TargetPlan, places: Places, *, asset: Asset = "context", priority: Priority = "normal"
+) -> str:
+    """`runner.conf`: one `key value…` a line, paths relative to the file's own folder.
+
+    `asset` is what the models are. A context binary is prepared already; for anything else hexrun is told
+    how to prepare it.
+    """
     here = posixpath.dirname(places.config)
 
     def relative(path: str) -> str:
@@ -115,28 +143,39 @@ def runner_conf(plan: TargetPlan, places: Places) -> str:
 
     lines = [
         "# Read by hexrun. Paths are relative to this file.",
-        "format 1",
+        "format 2",
         f"package {plan.package.name} {plan.package.version}",
-        f"backend {relative(places.backend)}",
         f"system {relative(places.system)}",
     ]
     if places.dsp is not None:
         lines.append(f"dsp {relative(places.dsp or '.')}")
     lines += [
         f"simulator {'yes' if plan.abi.simulator else 'no'}",
-        f"compute {' '.join(plan.compute)}",
+        *(f"compute {unit} {relative(places.backends[unit])}" for unit in plan.compute),
         f"power {plan.power}",
         f"rpc_latency_us {plan.rpc_latency_us}",
     ]
     if plan.rpc_polling_us is not None:
         lines.append(f"rpc_polling_us {plan.rpc_polling_us}")
+    lines += [f"priority {priority}", f"compatibility {plan.compatibility}"]
+    if asset != "context":
+        lines.append(_preparation(plan).line)
     lines += [
         f"variant soc={soc.id} soc_model={soc.soc_model} accepts={_list(soc.accepts)} "
         f"hexagon={soc.hexagon} vtcm_mb={soc.vtcm_mb or 0} linux_soc_ids={_list(soc.linux_soc_ids)} "
-        f"context={relative(places.contexts[soc.id])}"
+        f"{asset}={relative(places.models[soc.id])}"
         for soc in plan.socs
     ]
     return "\n".join(lines) + "\n"
+
+
+def _preparation(plan: TargetPlan) -> Preparation:
+    return Preparation(
+        optimization=plan.optimization,
+        vtcm_mb=plan.vtcm_mb,
+        hvx_threads=plan.hvx_threads,
+        fp16=plan.precision == "float",
+    )
 
 
 def _list(numbers: tuple[int, ...]) -> str:

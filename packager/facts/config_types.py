@@ -46,9 +46,13 @@ class HtpConfigFacts(Frozen):
 
 
 class RunnerConfigFacts(Frozen):
-    """A runner.conf: the first word of each line (`keys`), the libraries it names, and its contexts."""
+    """A runner.conf: the first word of each line (`keys`), the libraries it names, and its models.
+
+    `format` is None where the file does not say a number. `contexts` are the files of models of every kind.
+    """
 
     kind: Literal["runner-config"] = "runner-config"
+    format: int | None = None
     keys: tuple[str, ...] = ()
     paths: tuple[str, ...]
     contexts: tuple[str, ...] = ()

@@ -55,8 +55,8 @@ def places(plan: TargetPlan) -> Places:
     layout = layout_of(plan.system)
     return Places(
         config=layout.path("config", "runner.conf"),
-        backend=layout.path("host", catalog.role_file("backend", plan.system)),
+        backends={"npu": layout.path("host", catalog.role_file("backend", plan.system))},
         system=layout.path("host", catalog.role_file("system", plan.system)),
         dsp=None if plan.abi.simulator else layout.dsp,
-        contexts={soc.id: context_path(layout, soc) for soc in plan.socs},
+        models={soc.id: context_path(layout, soc) for soc in plan.socs},
     )

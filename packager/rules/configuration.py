@@ -43,6 +43,8 @@ class RunnerKey(Frozen):
     name: str
     required: bool = False
     repeats: bool = False
+    since: int
+    until: int
     source: str
 
 
@@ -181,8 +183,12 @@ def graphs_that_exist(case: Case) -> Iterable[Said]:
 @rule("HEX414", severity=Severity.ERROR)
 def lines_that_hexrun_reads(case: Case) -> Iterable[Said]:
     """hexrun ends at a line that it does not know, and without one that it needs."""
-    known = _runner_keys()
     for file, facts in case.of_kind(RunnerConfigFacts):
+        known = {
+            name: key
+            for name, key in _runner_keys().items()
+            if facts.format is None or key.since <= facts.format <= key.until
+        }
         for first, times in Counter(facts.keys).items():
             if first not in known:
                 wanted = nearest(first, known) or f"one of {', '.join(known)}"

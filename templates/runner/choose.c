@@ -64,17 +64,22 @@ static enum status choose_named(const struct config *config, const char *wanted,
 
 /* ---- names ---- */
 
-/* Lower case, without the marks of trade marks. */
+static void cut_out(char *text, const char *what, size_t length)
+{
+    for (char *at; (at = strstr(text, what)) != NULL;)
+        memmove(at, at + length, strlen(at + length) + 1);
+}
+
+/* Lower case, one blank between words, and without the marks of trade marks. */
 static void plain_name(const char *name, char *out, size_t capacity)
 {
-    static const char *const MARKS[] = {"(r)", "(tm)"};
     size_t length = 0;
     for (size_t i = 0; name[i] && length + 1 < capacity; i++)
         out[length++] = (char)tolower((unsigned char)name[i]);
     out[length] = '\0';
-    for (size_t i = 0; i < sizeof MARKS / sizeof *MARKS; i++)
-        for (char *mark; (mark = strstr(out, MARKS[i])) != NULL;)
-            memmove(mark, mark + strlen(MARKS[i]), strlen(mark + strlen(MARKS[i])) + 1);
+    cut_out(out, "(r)", 3);
+    cut_out(out, "(tm)", 4);
+    cut_out(out, "  ", 1);
 }
 
 static bool holds_words(const char *text, const char *words)

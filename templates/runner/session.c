@@ -96,7 +96,8 @@ static void context_settings(const struct session *session, bool from_binary, st
     *out = (struct settings){0};
     if (config->has_priority && on_npu(session))
         add_number(out, QNN_CONTEXT_CONFIG_PRIORITY, config->priority);
-    if (config->has_compatibility && from_binary && on_npu(session))
+    /* The simulator does not support it (error 1000). */
+    if (config->has_compatibility && from_binary && on_npu(session) && !config->simulator)
         add_number(out, QNN_CONTEXT_CONFIG_COMPATIBILITY,
                    config->strict ? QNN_COMPATIBILITY_STRICT : QNN_COMPATIBILITY_PERMISSIVE);
 }

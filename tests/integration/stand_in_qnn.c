@@ -183,13 +183,55 @@ static qnn_error get_infrastructure(const struct qnn_htp_infrastructure **out)
     return 0;
 }
 
+static void note_settings(const char *of, const struct qnn_config **config)
+{
+    for (; config && *config; config++) {
+        const struct qnn_htp_graph_config *custom = (*config)->option == QNN_GRAPH_CONFIG_CUSTOM ? (*config)->value : NULL;
+        if (custom && custom->option == QNN_HTP_GRAPH_OPTIMIZATION)
+            note("%s custom=%u type=%u value=%g", of, custom->option, custom->u.optimization.type,
+                 (double)custom->u.optimization.value);
+        else if (custom)
+            note("%s custom=%u number=%u", of, custom->option, custom->u.number);
+        else
+            note("%s option=%u number=%u", of, (*config)->option, (*config)->number);
+    }
+}
+
+static qnn_error create_context(qnn_handle backend, qnn_handle device, const struct qnn_config **config,
+                                qnn_handle *context)
+{
+    (void)backend;
+    note("contextCreate device=%p", device);
+    note_settings("context", config);
+    *context = (qnn_handle)(uintptr_t)4;
+    return 0;
+}
+
+static qnn_error set_graph_config(qnn_handle graph, const struct qnn_config **config)
+{
+    (void)graph;
+    note_settings("graph", config);
+    return 0;
+}
+
+/* The first so many fail. */
+static qnn_error finalize(qnn_handle graph, qnn_handle profile, qnn_handle signal)
+{
+    static unsigned calls;
+    (void)graph;
+    (void)profile;
+    (void)signal;
+    note("graphFinalize");
+    return calls++ < setting("FINALIZE_ERRORS", 0) ? 6022 : 0;
+}
+
 static qnn_error open_context(qnn_handle backend, qnn_handle device, const struct qnn_config **config,
                               const void *binary, uint64_t size, qnn_handle *context, qnn_handle profile)
 {
     (void)backend;
     (void)device;
-    (void)config;
     (void)profile;
+    note_settings("context", config);
     note("contextCreateFromBinary %.*s", (int)size, (const char *)binary);
     if (setting("CONTEXT_ERROR", 0)) {
         for (int i = 0; i < 20; i++)
@@ -350,8 +392,8 @@ static qnn_error execute(qnn_handle graph, const struct qnn_tensor *inputs, uint
 
 EXPORT qnn_error QnnInterface_getProviders(const struct qnn_interface ***providers, uint32_t *count)
 {
-    static struct qnn_interface interface;
-    static const struct qnn_interface *list[] = {&interface};
+    static struct qnn_interface interface, cpu;
+    static const struct qnn_interface *list[] = {&interface, &cpu};
     interface = (struct qnn_interface){
         .backend_id = setting("BACKEND", QNN_BACKEND_HTP),
         .provider = "STAND_IN",
@@ -360,7 +402,10 @@ EXPORT qnn_error QnnInterface_getProviders(const struct qnn_interface ***provide
                  .backend_free = backend_free,
                  .backend_get_api_version = api_version,
                  .backend_get_build_id = build_id,
+                 .context_create = create_context,
                  .context_create_from_binary = open_context,
+                 .graph_set_config = set_graph_config,
+                 .graph_finalize = finalize,
                  .context_free = free_context,
                  .graph_retrieve = retrieve,
                  .graph_execute = execute,
@@ -379,8 +424,10 @@ EXPORT qnn_error QnnInterface_getProviders(const struct qnn_interface ***provide
                  .device_create = device_create,
                  .device_free = device_free},
     };
+    cpu = interface;
+    cpu.backend_id = QNN_BACKEND_CPU;
     *providers = list;
-    *count = 1;
+    *count = setting("CPU", 0) ? 2 : 1;
     return 0;
 }
 
@@ -492,14 +539,72 @@ static qnn_error free_system(qnn_handle context)
     return 0;
 }
 
+static qnn_error create_system_log(qnn_log_callback callback, uint32_t level, qnn_handle *log)
+{
+    (void)callback;
+    (void)level;
+    *log = (qnn_handle)(uintptr_t)8;
+    return setting("NO_SYSTEM_LOG", 0) ? 1000 : 0;
+}
+
+static qnn_error free_system_log(qnn_handle log)
+{
+    (void)log;
+    note("systemLogFree");
+    return 0;
+}
+
+static qnn_error open_dlc(qnn_handle log, const char *path, qnn_handle *dlc)
+{
+    const char *name = strrchr(path, '/');
+    note("systemDlcCreateFromFile log=%p %s", log, name ? name + 1 : path);
+    *dlc = (qnn_handle)(uintptr_t)9;
+    return 0;
+}
+
+static qnn_error free_dlc(qnn_handle dlc)
+{
+    (void)dlc;
+    note("systemDlcFree");
+    return 0;
+}
+
+/* The interface of core API 2.40 by value, and what follows it in the argument area. */
+struct whole_interface {
+    uint64_t words[80];
+};
+
+static qnn_error compose_dlc(qnn_handle dlc, const void **configs, uint32_t config_count, qnn_handle backend,
+                             qnn_handle context, struct whole_interface interface, uint32_t version,
+                             const struct qnn_graph_info **out, uint32_t *count)
+{
+    const struct qnn_binary_info *info;
+    (void)configs;
+    struct qnn_interface head;
+    memcpy(&head, &interface, sizeof head);
+    note("systemDlcComposeGraphs dlc=%p configs=%u backend=%p context=%p id=%u version=%u", dlc, config_count, backend,
+         context, head.backend_id, version);
+    qnn_error error = get_metadata(NULL, NULL, 0, &info);
+    *out = info->u.v3.graphs;
+    *count = info->u.v3.graph_count;
+    return error;
+}
+
 EXPORT qnn_error QnnSystemInterface_getProviders(const struct qnn_system_interface ***providers, uint32_t *count)
 {
-    static const struct qnn_system_interface INTERFACE = {
+    static struct qnn_system_interface interface = {
         .provider = "STAND_IN",
-        .api = {1, 15, 0},
-        .call = {.context_create = create_system, .context_get_metadata = get_metadata, .context_free = free_system},
+        .call = {.context_create = create_system,
+                 .context_get_metadata = get_metadata,
+                 .context_free = free_system,
+                 .log_create = create_system_log,
+                 .log_free = free_system_log,
+                 .dlc_create_from_file = open_dlc,
+                 .dlc_compose_graphs = (qnn_unused)compose_dlc,
+                 .dlc_free = free_dlc},
     };
-    static const struct qnn_system_interface *list[] = {&INTERFACE};
+    interface.api = (struct qnn_version){1, setting("SYSTEM_MINOR", 15), 0};
+    static const struct qnn_system_interface *list[] = {&interface};
     *providers = list;
     *count = 1;
     return 0;

@@ -134,6 +134,16 @@ def test_a_runner_conf_says_its_keys_libraries_and_contexts(saved):
     assert facts.contexts == ("m/a.bin", "b")
 
 
+def test_a_runner_conf_of_units_says_the_library_of_each_and_models_of_every_kind(saved):
+    text = "format 2\npackage x 1\ncompute npu  lib/a b.so\ncompute cpu c.so\nvariant soc=x dlc=m.dlc library=m.so\n"
+
+    facts = read_runner_config(saved(text))
+
+    assert facts.format == 2
+    assert facts.paths == ("lib/a b.so", "c.so")
+    assert facts.contexts == ("m.dlc", "m.so")
+
+
 def test_a_broken_configuration_is_still_one_and_says_where_it_breaks(saved):
     facts = examine(saved('{"devices": [{"dsp_arch": v73}]}'))
 

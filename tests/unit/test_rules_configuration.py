@@ -319,8 +319,8 @@ CONF = (
 )
 
 
-def with_runner_conf(*keys: str) -> Case:
-    facts = RunnerConfigFacts(keys=keys, paths=())
+def with_runner_conf(*keys: str, version: int = 1) -> Case:
+    facts = RunnerConfigFacts(format=version, keys=keys, paths=())
     return with_file(sound_case(), staged("share/runner.conf", "runner-config", facts))
 
 
@@ -342,15 +342,29 @@ def test_HEX414_fires_for_a_runner_conf_that_hexrun_refuses(keys, found, wanted)
 
 def test_HEX414_is_silent_for_lines_that_hexrun_takes():
     assert told(with_runner_conf(*CONF)) == []
+    second = [key for key in CONF if key != "backend"]
+    assert told(with_runner_conf(*second, "compute", "priority", "compatibility", "prepare", version=2)) == []
+
+
+@pytest.mark.parametrize(("version", "key"), [(1, "priority"), (2, "backend")])
+def test_HEX414_fires_for_a_key_of_another_format(version, key):
+    keys = [one for one in CONF if one != "backend"] if version == 2 else CONF
+
+    (finding,) = told(with_runner_conf(*keys, key, version=version))
+
+    assert finding.found == key
 
 
 def test_the_table_of_runner_keys_is_the_one_that_hexrun_is_built_with():
-    source = resources.text("templates", "runner", "config.c")
-    rows = re.findall(r'^    \{"(\w+)", read_\w+, (true|false), (true|false)\}', source, re.MULTILINE)
+    source = resources.text("templates", "runner", "config_lines.c")
+    row = re.compile(r'^    \{"(\w+)", read_\w+, (\d), (\d), (true|false), (true|false)\}', re.MULTILINE)
 
-    table = [(row["name"], row.get("required", False), row.get("repeats", False)) for row in RUNNER_KEYS]
+    written = [
+        f"{row['name']} {row['since']} {row['until']} {row.get('required', False)} {row.get('repeats', False)}"
+        for row in RUNNER_KEYS
+    ]
 
-    assert table == [(name, required == "true", repeats == "true") for name, required, repeats in rows]
+    assert [line.lower() for line in written] == [" ".join(found) for found in row.findall(source)]
 
 
 def test_HEX416_fires_for_one_file_that_is_meant_for_the_tools_and_the_backend(configured):

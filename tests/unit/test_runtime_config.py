@@ -13,12 +13,16 @@ def lines(text: str) -> dict[str, str]:
     return dict(line.split(" ", 1) for line in text.splitlines() if not line.startswith(("#", "variant")))
 
 
+def variants(text: str) -> list[str]:
+    return [line for line in text.splitlines() if line.startswith("variant")]
+
+
 def test_runner_conf_names_everything_relative_to_its_own_folder():
     plan = target_plan(socs=("qcs9075",), power="balanced", rpc_latency_us=250)
 
     said = lines(runner_conf(plan, layouts.places(plan)))
 
-    assert said["backend"] == "../lib/libQnnHtp.so"
+    assert said["compute"] == "npu ../lib/libQnnHtp.so"
     assert said["system"] == "../lib/libQnnSystem.so"
     assert said["dsp"] == "../dsp"
     assert (said["power"], said["rpc_latency_us"], said["simulator"]) == ("balanced", "250", "no")
@@ -29,7 +33,7 @@ def test_on_windows_everything_stands_beside_the_runner():
 
     said = lines(runner_conf(plan, layouts.places(plan)))
 
-    assert (said["backend"], said["dsp"]) == ("QnnHtp.dll", ".")
+    assert (said["compute"], said["dsp"]) == ("npu QnnHtp.dll", ".")
 
 
 def test_a_simulator_has_no_dsp_folder():
@@ -44,11 +48,7 @@ def test_a_simulator_has_no_dsp_folder():
 def test_every_soc_has_a_variant_line_with_its_numbers():
     plan = target_plan(socs=("qcs6490", "qcs9075"), precision="w8a16")
 
-    variants = [
-        line for line in runner_conf(plan, layouts.places(plan)).splitlines() if line.startswith("variant")
-    ]
-
-    assert variants == [
+    assert variants(runner_conf(plan, layouts.places(plan))) == [
         (
             "variant soc=qcs6490 soc_model=93 accepts=35 hexagon=68 vtcm_mb=2 linux_soc_ids=497,498"
             " context=models/qcs6490.bin"
@@ -58,6 +58,35 @@ def test_every_soc_has_a_variant_line_with_its_numbers():
             " context=models/qcs9075.bin"
         ),
     ]
+
+
+def test_every_unit_has_its_own_library_in_the_plans_order():
+    plan = target_plan().model_copy(update={"compute": ("cpu", "npu")})
+    places = layouts.places(plan)
+    places = places.model_copy(update={"backends": {**places.backends, "cpu": "lib/libQnnCpu.so"}})
+
+    units = [line for line in runner_conf(plan, places).splitlines() if line.startswith("compute")]
+
+    assert units == ["compute cpu ../lib/libQnnCpu.so", "compute npu ../lib/libQnnHtp.so"]
+
+
+def test_a_context_binary_is_prepared_already_and_a_dlc_is_to_be_prepared_as_the_plan_says():
+    plan = target_plan(optimization=2, vtcm_mb=4)
+    places = layouts.places(plan)
+
+    context, dlc = runner_conf(plan, places), runner_conf(plan, places, asset="dlc")
+
+    assert "prepare" not in lines(context)
+    assert lines(dlc)["prepare"] == "optimization=2 vtcm_mb=4 hvx_threads=0 fp16=yes"
+    assert variants(dlc)[0].endswith(" dlc=models/qcs9075.bin")
+
+
+def test_priority_and_compatibility_are_always_said():
+    plan = target_plan(compatibility="permissive")
+
+    said = lines(runner_conf(plan, layouts.places(plan), priority="high"))
+
+    assert (said["format"], said["priority"], said["compatibility"]) == ("2", "high", "permissive")
 
 
 def test_the_rpc_polling_time_is_written_only_when_the_manifest_sets_it():
