@@ -169,7 +169,8 @@ static enum status read_metadata(struct model *model, const char *path, struct f
     const struct qnn_binary_v1 *v1 = &info->u.v1;
     const struct qnn_binary_v3 *v3 = &info->u.v3;
     bool newest = info->version == 3;
-    model->build = newest ? v3->build_id : v1->build_id;
+    const char *build = newest ? v3->build_id : v1->build_id;
+    model->build = good_name(build) ? build : NULL;
     if (newest) {
         const struct qnn_htp_metadata *metadata = v3->metadata;
         bool told = metadata && v3->metadata_size >= sizeof *metadata && metadata->version == 1;

@@ -374,6 +374,9 @@ static qnn_error execute(qnn_handle graph, const struct qnn_tensor *inputs, uint
     const float *x = data_of(inputs);
     float *y = data_of(outputs);
     size_t count = elements(v1->dimensions, v1->rank);
+    if (outputs->v1.memory_type == QNN_TENSOR_RAW &&
+        outputs->v1.memory.client.size < count * element_size(v1->data_type))
+        return 6004;
     if (setting("EXECUTE_US", 0))
         usleep(setting("EXECUTE_US", 0));
     if (setting("NOTE_EXECUTE", 0))

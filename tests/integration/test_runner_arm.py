@@ -9,14 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from arm_linux import Board
+from runner_container import cosine
 from runner_kit import HERE, Model, Ran, compiled, configure, zig
-from test_runner_compose import container, cosine  # noqa: F401 (a fixture)
 
 from packager.sources.wheel import fetch_wheel, file_names, member
 from packager.store import Store
 from tests.integration.runtimes import fetch_248
 
-pytest_plugins = ["runner_kit"]
+pytest_plugins = ["runner_kit", "runner_container"]
 
 VARIANT = "variant soc=qcs8550 soc_model=66 accepts=- hexagon=73 vtcm_mb=8 linux_soc_ids=603,604"
 OLDER = {
@@ -87,7 +87,7 @@ def test_a_container_runs_on_the_cpu_as_onnxruntime_computes_it(
     arm_hexrun,
     release,
     container: Model,
-    tmp_path,  # noqa: F811
+    tmp_path,
 ):
     number, libraries = release
     shutil.copyfile(container.folder / "x.npy", tmp_path / "x.npy")
@@ -113,7 +113,7 @@ def test_a_container_with_64_bit_lengths_is_nothing_for_an_older_release(
     arm_hexrun,
     release,
     container: Model,
-    tmp_path,  # noqa: F811
+    tmp_path,
 ):
     number, libraries = release
     for name in ("x.npy", "model.dlc"):

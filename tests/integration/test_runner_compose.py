@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from runner_container import cosine
 from runner_kit import HERE, VENDOR, Model, Ran, configure, run, zig
 
 from packager.facts.context_binary import read_context
 from packager.store import Store
 
-pytest_plugins = ["runner_kit"]
+pytest_plugins = ["runner_kit", "runner_container"]
 
 LENGTH_251 = 75  # functions in the interface of QAIRT 2.51, see qnn_abi.h
 SM8650 = "variant soc=sm8650 soc_model=57 accepts=- hexagon=75 vtcm_mb=8 linux_soc_ids=557"
@@ -28,20 +27,6 @@ def compose(folder: Path, *lines: str, **replaced: str | None) -> Path:
 
 
 @pytest.fixture(scope="module")
-def container(tmp_path_factory: pytest.TempPathFactory) -> Model:
-    """model.dlc, x.npy and what the CPU computes from it, y.npy."""
-    folder = tmp_path_factory.mktemp("container")
-    done = subprocess.run(
-        [sys.executable, str(HERE / "runner_dlc.py"), str(folder)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    return Model(folder)
-
-
-@pytest.fixture(scope="module")
 def library(store: Store, tmp_path_factory: pytest.TempPathFactory) -> Model:
     """A model library for the simulator's release: Relu and Neg of x."""
     folder = tmp_path_factory.mktemp("library")
@@ -49,11 +34,6 @@ def library(store: Store, tmp_path_factory: pytest.TempPathFactory) -> Model:
     zig(store, folder, *flags, "-o", "model.so", HERE / "model_library.c")
     np.save(folder / "x.npy", np.linspace(-4, 4, 192, dtype=np.float32).reshape(1, 3, 8, 8))
     return Model(folder)
-
-
-def cosine(a: np.ndarray, b: np.ndarray) -> float:
-    x, y = a.astype(np.float64).ravel(), b.astype(np.float64).ravel()
-    return float(x @ y / np.linalg.norm(x) / np.linalg.norm(y))
 
 
 def output(ran: Ran) -> np.ndarray:
