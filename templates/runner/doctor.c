@@ -216,8 +216,8 @@ enum status doctor_run(FILE *out, const struct options *options)
         doctor_report(out, doctor, failed);
     }
     fflush(out); /* what is said stays said, whatever the vendor's libraries do while they close */
-    model_close(&doctor->model);
     session_stop(&doctor->session);
+    model_close(&doctor->model);
     free(doctor->config);
     free(doctor);
     return status;

@@ -751,3 +751,13 @@ def test_a_skel_that_is_cut_short_is_refused(board, cut, found):
 
     assert examined.step("skel")["exit"] == 1
     assert found in examined.found("skel")
+
+
+def test_the_source_looks_at_every_kind_of_place_in_the_table():
+    text = "\n".join(path.read_text() for path in SOURCES.glob("doctor*.c"))
+    rows = table("doctor")["place"]
+
+    kinds = {row["kind"] for row in rows}
+
+    assert all(f'"{kind}"' in text for kind in kinds)
+    assert all(row["source"] and row["systems"] and row["value"] for row in rows)
