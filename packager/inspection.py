@@ -26,7 +26,8 @@ from packager.facts.types import (
     PeFacts,
 )
 from packager.model import Frozen
-from packager.report import add, console, human_size, show, table
+from packager.report import add, human_size, say, show, table
+from packager.visible import encodable, visible
 
 SCHEMA_VERSION: Final = 1
 _MOST_MEMBERS = 200  # of those that nobody asks about; libraries and models are always shown
@@ -80,8 +81,8 @@ def document(files: Iterable[Inspected]) -> dict[str, Any]:
     """The JSON document for these files; `schema()` describes it."""
     facts: dict[str, Facts] = {}
     for file in files:
-        facts[str(file.path)] = file.facts
-        facts |= {member.name: member.facts for member in file.members if member.facts is not None}
+        facts[encodable(str(file.path))] = file.facts
+        facts |= {encodable(member.name): member.facts for member in file.members if member.facts is not None}
     return Document(files=facts).model_dump(mode="json")
 
 
@@ -99,9 +100,8 @@ def schema() -> dict[str, Any]:
 
 def print_inspected(file: Inspected) -> None:
     """Print what a file says about itself, and in one line each what is inside it."""
-    out = console()
     size = sum(m.about.size for m in file.members) if file.path.is_dir() else file.path.stat().st_size
-    out.print(f"{file.path}  {file.facts.kind}, {human_size(size)}", markup=False)
+    say(f"{visible(str(file.path))}  {file.facts.kind}, {human_size(size)}")
     rows = table("fact", "value")
     rows.show_header = False
     for name, value in _rows(file.facts):
@@ -109,7 +109,7 @@ def print_inspected(file: Inspected) -> None:
     show(rows)
     if file.members:
         _print_members(file)
-    print()
+    say()
 
 
 def _print_members(file: Inspected) -> None:
@@ -129,7 +129,7 @@ def _print_members(file: Inspected) -> None:
         )
     show(rows)
     if left_out:
-        print(f"… {left_out} more (--json lists all)")
+        say(f"… {left_out} more (--json lists all)")
 
 
 _HEADLINES: dict[type[Any], tuple[str, ...]] = {
@@ -249,7 +249,7 @@ def _plain(name: str, value: Any) -> str:
     if name == "flags" or (name == "page_alignment" and value):
         return f"0x{value:x}"
     if name == "build_paths":
-        return "\n".join(value)
+        return ", ".join(value)
     if isinstance(value, tuple):
         return " ".join(str(item) for item in value)
     return str(value)

@@ -13,8 +13,8 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from packager.diagnostics import printable
 from packager.rules.core import Finding, Severity
+from packager.visible import visible, visible_lines
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -24,16 +24,25 @@ if TYPE_CHECKING:
     from packager.report_model import Report
 
 _WIDTH_OF_A_LOG = 1000  # a log never wraps: tools that read it look for whole lines
+_LONGEST_FACT = 1000  # characters of evidence that a person reads; --json has all
 
 
 def console(*, stderr: bool = False) -> Console:
-    """A console that wraps for a terminal and never for a log."""
+    """A console that wraps for a terminal and never for a log; `:x:` and `[red]` are text to it."""
     from rich.console import Console
 
     stream = sys.stderr if stderr else sys.stdout
     if stream.isatty():
-        return Console(stderr=stderr, highlight=False)
-    return Console(stderr=stderr, highlight=False, no_color=True, width=_WIDTH_OF_A_LOG, soft_wrap=True)
+        return Console(stderr=stderr, highlight=False, markup=False, emoji=False)
+    return Console(
+        stderr=stderr, highlight=False, markup=False, emoji=False,
+        no_color=True, width=_WIDTH_OF_A_LOG, soft_wrap=True,
+    )  # fmt: skip
+
+
+def say(text: str = "") -> None:
+    """Print lines on stdout, whatever is in them made visible."""
+    console().print(visible_lines(text))
 
 
 class Progress:
@@ -58,31 +67,42 @@ class Progress:
         """A new step has begun."""
         line = f"{time.monotonic() - self._started:6.1f} s  {message}"
         if self._status is None:
-            print(line, file=sys.stderr, flush=True)
+            print(visible(line), file=sys.stderr, flush=True)
             return
+        from rich.text import Text
+
         self._finish_step()
-        self._running = line
-        self._status.update(line.replace("[", "\\["))
+        self._running = visible(line)
+        self._status.update(Text(self._running))
 
     def _finish_step(self) -> None:
         if self._status is not None and self._running:
-            self._status.console.print(self._running, style="dim", markup=False)
+            self._status.console.print(self._running, style="dim")
         self._running = ""
 
 
 def finding_text(finding: Finding) -> str:
     """A finding as a person reads it: the fault in one line, then evidence and the way out."""
-    lines = [f"{finding.rule}  {finding.file}  {finding.title}"]
+    lines = [f"{finding.rule}  {visible(finding.file)}  {finding.title}"]
     facts = [("found", finding.found), ("wanted", finding.wanted), ("fix", finding.fix)]
     if finding.allowed is not None:
         facts.append(("allowed", finding.allowed))
     for word, text in facts:
-        first, *rest = textwrap.wrap(text, 92, break_long_words=False, break_on_hyphens=False) or [""]
+        first, *rest = map(visible, _wrapped(cut(text, _LONGEST_FACT)))
         lines.append(f"        {word:<8}{first}")
         lines += [f"                {line}" for line in rest]
     if finding.on_device:
         lines.append(f"        on the device this is {finding.on_device}")
     return "\n".join(lines)
+
+
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(text, 92, break_long_words=False, break_on_hyphens=False) or [""]
+
+
+def cut(text: str, most: int) -> str:
+    """The text, or its beginning and how much of it is left out."""
+    return text if len(text) <= most else f"{text[:most]}… ({len(text) - most} more characters)"
 
 
 def findings_text(findings: Sequence[Finding]) -> str:
@@ -92,7 +112,7 @@ def findings_text(findings: Sequence[Finding]) -> str:
         groups.setdefault(finding.target, []).append(finding)
     blocks = []
     for target, group in groups.items():
-        title = f"{target}: {counted(group)}" if target else counted(group)
+        title = f"{visible(target)}: {counted(group)}" if target else counted(group)
         blocks.append(f"{title}\n{finding_list(group)}")
     return "\n\n".join(blocks)
 
@@ -148,7 +168,7 @@ def add(rows: Table, *cells: str) -> None:
     """Add a row of plain text: names from outside hold no markup and cannot control the terminal."""
     from rich.text import Text
 
-    rows.add_row(*(Text(printable(cell)) for cell in cells))
+    rows.add_row(*(Text(visible(cell)) for cell in cells))
 
 
 def show(rows: Table) -> None:
@@ -162,7 +182,6 @@ def show(rows: Table) -> None:
 
 def print_report(report: Report, *, written: bool) -> None:
     """The outcome of `package` (`written`) or of `check` for a person."""
-    out = console()
     proofs = {(t.label, proof.soc): proof for t in report.targets for proof in t.proofs}
     if any(t.contexts for t in report.targets):
         contexts = table(
@@ -186,7 +205,7 @@ def print_report(report: Report, *, written: bool) -> None:
                     *numbers,
                 )
         show(contexts)
-        print()
+        say()
     if written and not report.refused:
         packages = table("package", "size", "state", right=("size",))
         for one in report.targets:
@@ -194,8 +213,8 @@ def print_report(report: Report, *, written: bool) -> None:
                 state = "new" if package.changed else "unchanged"
                 add(packages, package.file_name, human_size(package.blob.size), state)
         show(packages)
-        print()
+        say()
     if report.findings:
-        out.print(findings_text(report.findings), markup=False)
+        say(findings_text(report.findings))
     verdict = "refused: nothing was written" if report.refused else "ok"
-    out.print(f"{report.package} {report.version}: {counted(report.findings)}, {verdict}", markup=False)
+    say(f"{report.package} {report.version}: {counted(report.findings)}, {verdict}")

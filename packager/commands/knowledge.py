@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from invoke.context import Context
 from invoke.exceptions import Exit
 
-from packager.commands.support import FilesTask, SubjectTask, WordsTask, command, print_json
+from packager.commands.streams import nobody_reads, print_json
+from packager.commands.support import FilesTask, SubjectTask, WordsTask, command
 from packager.errors import InputUnavailable, ManifestError, RuleRefused, nearest
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ def inspect(_: Context, words: tuple[str, ...], json: bool = False) -> None:
         print_json(document(inspected(path) for path in paths))
         return
     for path in paths:
+        if nobody_reads():
+            break
         print_inspected(inspected(path))
 
 

@@ -5,17 +5,12 @@ from __future__ import annotations
 import contextlib
 import errno
 import functools
-import io
-import json
-import math
-import os
 import re
 import signal
 import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any, ClassVar
 
 from invoke.exceptions import Exit
@@ -23,7 +18,9 @@ from invoke.parser.argument import Argument
 from invoke.tasks import Task, task
 
 from packager import __version__
+from packager.commands.streams import discard_output, prepare_streams, print_json
 from packager.errors import HexpackError, InputUnavailable
+from packager.visible import visible_lines
 
 DEFECT = 70
 
@@ -44,11 +41,13 @@ def _guarded(body: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(body)
     def run(*args: Any, **kwargs: Any) -> Any:
-        _prepare_streams()
+        prepare_streams()
         with _signals() as received:
             try:
-                body(*args, **kwargs)
-                sys.stdout.flush()
+                try:
+                    body(*args, **kwargs)
+                finally:
+                    sys.stdout.flush()
             except (HexpackError, KeyboardInterrupt) as problem:
                 # Ctrl-C reaches the compilers too, and their end may be noticed before it.
                 if received or isinstance(problem, KeyboardInterrupt):
@@ -58,9 +57,6 @@ def _guarded(body: Callable[..., None]) -> Callable[..., None]:
                 if kwargs.get("json"):
                     print_json(problem.document())
                 raise Exit(code=problem.exit_code) from None
-            except BrokenPipeError:
-                _nobody_reads()
-                raise Exit(code=0) from None
             except Exit:
                 raise
             except Exception as problem:
@@ -73,29 +69,15 @@ def _unexpected(problem: Exception) -> int:
     """Say what happened; the exit code."""
     if isinstance(problem, OSError) and problem.errno == errno.ENOSPC:
         print(f"error: no space is left for the output ({problem})", file=sys.stderr)
-        _nobody_reads()
+        discard_output()
         return InputUnavailable.exit_code
-    traceback.print_exc()
     print(
-        f"\nThis is a defect of hexpack {__version__}, not of your manifest. Please report it with"
+        visible_lines(traceback.format_exc()),
+        f"This is a defect of hexpack {__version__}, not of your manifest. Please report it with"
         " the lines above, the manifest, and the output of `hexpack --version`.",
         file=sys.stderr,
     )
     return DEFECT
-
-
-def _prepare_streams() -> None:
-    """Streams that take every text: Python has none where the caller closed it (`>&-`)."""
-    sys.stdout = sys.stdout or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
-    sys.stderr = sys.stderr or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")
-
-
-def _nobody_reads() -> None:
-    """Point stdout elsewhere, so that the flush at exit stays silent."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @contextlib.contextmanager
@@ -116,30 +98,6 @@ def _signals() -> Iterator[list[int]]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-@contextlib.contextmanager
-def readers_may_leave() -> Iterator[None]:
-    """A verdict counts even when nobody reads it to its end (`| head`)."""
-    try:
-        yield
-        sys.stdout.flush()
-    except BrokenPipeError:
-        _nobody_reads()
-
-
-def print_json(document: Any) -> None:
-    """Exactly one JSON document on stdout."""
-    print(json.dumps(_speakable(document), indent=2, ensure_ascii=False, allow_nan=False))
-
-
-def _speakable(value: Any) -> Any:
-    """JSON has no word for NaN and infinities (the cosine of a broken model): null."""
-    if isinstance(value, dict):
-        return {key: _speakable(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_speakable(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 class WordsTask(Task[Any]):

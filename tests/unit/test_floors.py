@@ -17,6 +17,7 @@ ROOT = Path(packager.__file__).parent
 FLOORS = {
     0: (
         "__init__", "errors", "model", "versions", "resources", "templating", "files", "catalog", "codeprint",
+        "visible",
     ),
     1: (
         "facts", "manifest", "manifest_model", "manifest_problems", "manifest_schema", "diagnostics",
