@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from invoke.context import Context
 from invoke.exceptions import Exit
 
-from packager.commands.streams import nobody_reads, print_json
+from packager.commands.streams import input_lines, nobody_reads, print_json
 from packager.commands.support import FilesTask, SubjectTask, WordsTask, command
 from packager.errors import InputUnavailable, ManifestError, RuleRefused, nearest
+from packager.visible import visible_lines
 
 if TYPE_CHECKING:
     from packager.inference import Asks
@@ -111,20 +112,26 @@ def socs(_: Context, words: tuple[str, ...], json: bool = False) -> None:
     show(rows)
 
 
-@command(klass=SubjectTask)
-def explain(_: Context, words: tuple[str, ...]) -> None:
-    """A rule or an error from a device log: cause, what to look at, which rule catches it: explain WORD…"""
-    from packager.explanation import explain_subject
+@command(klass=SubjectTask, help={"json": "print one JSON document on stdout"})
+def explain(_: Context, words: tuple[str, ...], json: bool = False) -> None:
+    """Rules, error codes or lines of a device log: cause, where to look, the cure: explain WORD… or -"""
+    from packager.explanation import explain as explain_words
+    from packager.explanation import explain_log, text_of
 
-    subject = " ".join(words)
-    text = explain_subject(subject)
-    if text is None:
+    answers = explain_log(input_lines()) if words == ("-",) else explain_words(words)
+    if not any(answer.pages for answer in answers):
+        what, *evidence = [answer.unknown for answer in answers] or ["no line of the log is known"]
         raise ManifestError(
-            f'nothing is known about "{subject}"',
-            fix="give a rule id such as HEX104, a code as the log prints it (1008, 0x36B1, 0x80000406, "
-            "transportStatus 9), or its name (AEE_EUNABLETOLOAD)",
+            what,
+            evidence=evidence,
+            fix="give a rule id such as HEX104, a code as the log prints it (1008, 0x36B1, 0x80000406,"
+            " transportStatus 9), its name (AEE_EUNABLETOLOAD), or a line of the log; - is a log on stdin",
         )
-    print(text)
+    if json:
+        print_json({"schema_version": 1, "answers": [answer.model_dump(mode="json") for answer in answers]})
+        return
+    rule = f"\n\n{'-' * 40}\n\n"
+    print(visible_lines(rule.join(text_of(answer) for answer in answers)))
 
 
 @command()

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 import json
 import math
 import os
 import re
 import sys
-from typing import Any, TextIO
+from collections.abc import Iterator
+from typing import Any, TextIO, cast
 
 from packager.visible import encodable
+
+_LONGEST_LINE = 1 << 16
 
 
 class _Pipe(io.FileIO):
@@ -54,6 +58,23 @@ def _prepared(stream: TextIO | None) -> TextIO:
         errors="replace",
         line_buffering=stream.line_buffering or stream.write_through,
     )
+
+
+def input_lines() -> Iterator[str]:
+    """The lines of standard input, in UTF-8 or in the UTF-16 that PowerShell writes into files.
+
+    A line is cut where it is longer than any that a backend writes.
+    """
+    if sys.stdin is None:
+        return
+    binary = cast("io.BufferedReader", sys.stdin.buffer)
+    begins_wide = binary.peek(2).startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    stream = io.TextIOWrapper(binary, encoding="utf-16" if begins_wide else "utf-8-sig", errors="replace")
+    begun = False
+    while piece := stream.readline(_LONGEST_LINE):
+        if not begun:
+            yield piece
+        begun = not piece.endswith("\n")
 
 
 def nobody_reads() -> bool:

@@ -104,28 +104,29 @@ class WordsTask(Task[Any]):
     """A task that takes any number of words, as its parameter `words`, which invoke itself does not offer.
 
     invoke asks a task for its arguments before it parses the command line, and wants one argument for
-    each positional word; so this task counts the words after its own name and offers as many.
+    each positional word; so this task counts the words after its own name and offers as many. Negative
+    numbers are words too, which invoke takes apart.
     """
 
     least: ClassVar[int] = 0
     noun: ClassVar[str] = "word"
+    _said: tuple[str, ...] = ()
 
     def get_arguments(self, ignore_unknown_help: bool | None = None) -> list[Argument]:
         """One positional argument for each word, then the flags."""
         flags = [a for a in super().get_arguments(ignore_unknown_help) if a.name != "words"]
         takes_value = {f"{'-' * min(2, len(name))}{name}" for f in flags if f.takes_value for name in f.names}
-        count = max(self.least, len(_words_after(self.name, takes_value)))
-        words = [
-            Argument(name=self.noun if n == 1 else f"{self.noun}-{n}", positional=True)
-            for n in range(1, count + 1)
-        ]
-        return words + flags
+        words, behind = _words_after(self.name, takes_value)
+        self._said = (*words, *behind)
+        count = max(sum(map(_tokens, words)), 0 if behind else self.least)
+        names = [self.noun if n == 1 else f"{self.noun}-{n}" for n in range(1, count + 1)]
+        return [Argument(name=name, positional=True) for name in names] + flags
 
     def __call__(self, context: Any, *args: Any, **kwargs: Any) -> Any:
-        """Gather the words into one tuple."""
+        """Give the words as one tuple."""
         names = [name for name in kwargs if re.fullmatch(rf"{self.noun}([-_]\d+)?", name)]
-        words = tuple(value for name in names if (value := kwargs.pop(name)) is not None)
-        return super().__call__(context, words, *args, **kwargs)
+        given = tuple(value for name in names if (value := kwargs.pop(name)) is not None)
+        return super().__call__(context, self._said or given, *args, **kwargs)
 
 
 class FilesTask(WordsTask):
@@ -136,23 +137,37 @@ class FilesTask(WordsTask):
 
 
 class SubjectTask(WordsTask):
-    """A task about one thing, whose name may have several words."""
+    """A task about things whose names may have several words."""
 
     least: ClassVar[int] = 1
     noun: ClassVar[str] = "subject"
 
 
-def _words_after(name: str, flags_with_value: set[str]) -> list[str]:
-    words: list[str] = []
+def _words_after(name: str, flags_with_value: set[str]) -> tuple[list[str], list[str]]:
+    """The words of the command line for the task of a name, and those behind `--`."""
     arguments = sys.argv[1:]
     if name not in arguments:
-        return words
+        return [], []
+    arguments = arguments[arguments.index(name) + 1 :]
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    words: list[str] = []
     skip = False
-    for word in arguments[arguments.index(name) + 1 :]:
+    for word in arguments[:end]:
         if skip:
             skip = False
-        elif word.startswith("-"):
+        elif _FLAG.match(word):
             skip = word in flags_with_value
         else:
             words.append(word)
-    return words
+    return words, arguments[end + 1 :]
+
+
+_FLAG = re.compile(r"-(?!\d|$)")  # `-12` is a number, `-` is standard input
+
+
+def _tokens(word: str) -> int:
+    """Into how many tokens invoke takes a word apart: `-12` is two flags to it, `-1=2` one and its value."""
+    if not word.startswith("-") or len(word) < 3:
+        return 1
+    first, equals, value = word.partition("=")
+    return 1 + _tokens(value) if equals else len(first) - 1

@@ -21,7 +21,7 @@ FLOORS = {
     ),
     1: (
         "facts", "manifest", "manifest_model", "manifest_problems", "manifest_schema", "diagnostics",
-        "source_map", "toml_errors", "bundle", "plan_model", "naming", "decoder",
+        "source_map", "toml_errors", "bundle", "plan_model", "naming", "decoder", "log_lines",
     ),
     2: ("store", "sources", "compilers"),
     3: ("plan", "lock"),
