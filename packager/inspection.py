@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
@@ -26,11 +27,13 @@ from packager.facts.types import (
     PeFacts,
 )
 from packager.model import Frozen
-from packager.report import add, human_size, say, show, table
+from packager.report import add, cut, human_size, say, show, table
 from packager.visible import encodable, visible
 
 SCHEMA_VERSION: Final = 1
 _MOST_MEMBERS = 200  # of those that nobody asks about; libraries and models are always shown
+_MOST_ROWS = 200  # of one name, such as the inputs of all graphs
+_LONGEST_VALUE = 1000  # characters of a value that a person reads
 
 
 class Inspected(NamedTuple):
@@ -104,8 +107,14 @@ def print_inspected(file: Inspected) -> None:
     say(f"{visible(str(file.path))}  {file.facts.kind}, {human_size(size)}")
     rows = table("fact", "value")
     rows.show_header = False
+    shown = Counter[str]()
     for name, value in _rows(file.facts):
-        add(rows, f"  {name}", value)
+        shown[name] += 1
+        if shown[name] <= _MOST_ROWS:
+            add(rows, f"  {name}", cut(value, _LONGEST_VALUE))
+    for name, count in shown.items():
+        if count > _MOST_ROWS:
+            add(rows, "", f"… {count - _MOST_ROWS} more of {name.strip()} (--json has all)")
     show(rows)
     if file.members:
         _print_members(file)
@@ -124,8 +133,8 @@ def _print_members(file: Inspected) -> None:
         add(
             rows,
             human_size(member.about.size),
-            f"{name} -> {member.about.link}" if member.about.link else name,
-            summary(member.facts) if member.facts is not None else "",
+            cut(f"{name} -> {member.about.link}" if member.about.link else name, _LONGEST_VALUE),
+            cut(summary(member.facts), _LONGEST_VALUE) if member.facts is not None else "",
         )
     show(rows)
     if left_out:

@@ -1,16 +1,14 @@
-"""What people see: progress on stderr, tables and findings on stdout, or one JSON document there.
+"""What people see on stdout: tables and findings, where they did not ask for JSON.
 
-Only this module and `commands/` print. Colour and tables come from rich when a person looks at a
+Only this module, `progress` and `commands/` print. Colour and tables come from rich when a person looks at a
 terminal; a log file gets plain lines with the same words.
 """
 
 from __future__ import annotations
 
-import contextlib
 import sys
 import textwrap
-import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from packager.rules.core import Finding, Severity
@@ -18,12 +16,12 @@ from packager.visible import visible, visible_lines
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.status import Status
     from rich.table import Table
 
     from packager.report_model import Report
 
 _WIDTH_OF_A_LOG = 1000  # a log never wraps: tools that read it look for whole lines
+_MOST_FILES = 20  # of one fault that a person reads; --json has all
 _LONGEST_FACT = 1000  # characters of evidence that a person reads; --json has all
 
 
@@ -45,46 +43,20 @@ def say(text: str = "") -> None:
     console().print(visible_lines(text))
 
 
-class Progress:
-    """Tells what is going on: a line per step, and on a terminal a spinner at the step that runs."""
+def finding_text(finding: Finding, files: Sequence[str] = ()) -> str:
+    """A finding as a person reads it: the fault in one line, then evidence and the way out.
 
-    def __init__(self) -> None:
-        self._started = time.monotonic()
-        self._status: Status | None = None
-        self._running = ""
-
-    @contextlib.contextmanager
-    def running(self) -> Iterator[Progress]:
-        """Show progress until the block ends."""
-        if not sys.stderr.isatty():
-            yield self
-            return
-        with console(stderr=True).status("") as self._status:
-            yield self
-            self._finish_step()
-
-    def __call__(self, message: str) -> None:
-        """A new step has begun."""
-        line = f"{time.monotonic() - self._started:6.1f} s  {message}"
-        if self._status is None:
-            print(visible(line), file=sys.stderr, flush=True)
-            return
-        from rich.text import Text
-
-        self._finish_step()
-        self._running = visible(line)
-        self._status.update(Text(self._running))
-
-    def _finish_step(self) -> None:
-        if self._status is not None and self._running:
-            self._status.console.print(self._running, style="dim")
-        self._running = ""
-
-
-def finding_text(finding: Finding) -> str:
-    """A finding as a person reads it: the fault in one line, then evidence and the way out."""
-    lines = [f"{finding.rule}  {visible(finding.file)}  {finding.title}"]
+    `files` are those that it is about in place of its own, if they are several.
+    """
+    about = visible(finding.file) if len(files) < 2 else f"each of {len(files)} files"
+    lines = [f"{finding.rule}  {about}  {finding.title}"]
     facts = [("found", finding.found), ("wanted", finding.wanted), ("fix", finding.fix)]
+    if len(files) > 1:
+        lines += [
+            f"        {'file' if n == 0 else '':<8}{visible(file)}"
+            for n, file in enumerate(files[:_MOST_FILES])
+        ]
+        lines += [f"                and {len(files) - _MOST_FILES} more"] if len(files) > _MOST_FILES else []
     if finding.allowed is not None:
         facts.append(("allowed", finding.allowed))
     for word, text in facts:
@@ -102,7 +74,11 @@ def _wrapped(text: str) -> list[str]:
 
 def cut(text: str, most: int) -> str:
     """The text, or its beginning and how much of it is left out."""
-    return text if len(text) <= most else f"{text[:most]}… ({len(text) - most} more characters)"
+    return (
+        text
+        if len(text) <= most
+        else f"{text[:most]}… ({len(text) - most} of {len(text)} characters left out)"
+    )
 
 
 def findings_text(findings: Sequence[Finding]) -> str:
@@ -118,9 +94,15 @@ def findings_text(findings: Sequence[Finding]) -> str:
 
 
 def finding_list(findings: Iterable[Finding]) -> str:
-    """Findings one below the other, errors first."""
+    """Findings one below the other, errors first; those that differ in the file alone are one."""
     ordered = sorted(findings, key=lambda f: (not f.refuses, f.severity != Severity.ERROR, f.rule, f.file))
-    return "\n".join(textwrap.indent(finding_text(finding), "  ") for finding in ordered)
+    alike: dict[Finding, list[str]] = {}
+    for finding in ordered:
+        alike.setdefault(finding.model_copy(update={"file": ""}), []).append(finding.file)
+    return "\n".join(
+        textwrap.indent(finding_text(one.model_copy(update={"file": files[0]}), files), "  ")
+        for one, files in alike.items()
+    )
 
 
 def counted(findings: Iterable[Finding]) -> str:

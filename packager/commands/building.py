@@ -48,7 +48,8 @@ def _epoch() -> int:
 def _run(manifest: str, *, write: bool, as_json: bool, **options: Any) -> None:
     from packager.manifest import load
     from packager.pipeline import Options, run
-    from packager.report import Progress, print_report
+    from packager.progress import Progress
+    from packager.report import print_report
     from packager.store import Store
 
     document = load(Path(manifest))

@@ -15,21 +15,29 @@ from packager.visible import visible_lines
 
 if TYPE_CHECKING:
     from packager.inference import Asks
+    from packager.inspection import Inspected
 
 
 @command(klass=FilesTask, help={"json": "print one JSON document on stdout"})
 def inspect(_: Context, words: tuple[str, ...], json: bool = False) -> None:
     """The facts of any library, context, catalogue, model or package, with what is inside: inspect FILE…"""
     from packager.inspection import document, files_below, inspected, print_inspected
+    from packager.progress import Waiting
 
     paths = files_below(Path(word) for word in words)
+
+    def read(path: Path) -> Inspected:
+        with Waiting(f"reading {path}"):
+            return inspected(path)
+
+    files = map(read, paths)
     if json:
-        print_json(document(inspected(path) for path in paths))
+        print_json(document(files))
         return
-    for path in paths:
+    for file in files:
+        print_inspected(file)
         if nobody_reads():
             break
-        print_inspected(inspected(path))
 
 
 @command(
@@ -46,11 +54,13 @@ def audit(
     """Judge packages, archives, folders or SDKs that hexpack did not make: audit FILE…"""
     from packager.audit import audit as audit_one
     from packager.audit_report import print_audit
+    from packager.progress import Waiting
 
     asks = _asks(soc, abi)
     audits = []
     for word in words:
-        audits.append(audit_one(Path(word), asks))
+        with Waiting(f"reading {word}"):
+            audits.append(audit_one(Path(word), asks))
         if not json:
             print_audit(audits[-1])
     if json:

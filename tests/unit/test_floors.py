@@ -29,7 +29,7 @@ FLOORS = {
     5: ("runtime_config", "runner", "layouts"),
     6: ("formats",),
     7: ("assets", "contexts", "staging", "emission", "inference", "audit", "report_model"),
-    8: ("pipeline", "report", "plan_report", "audit_report", "inspection", "explanation", "project"),
+    8: ("pipeline", "report", "progress", "plan_report", "audit_report", "inspection", "explanation", "project"),
     9: ("commands",),
 }  # fmt: skip
 FLOOR_OF = {module: floor for floor, modules in FLOORS.items() for module in modules}
