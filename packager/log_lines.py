@@ -56,7 +56,8 @@ _LABEL = re.compile(
     re.IGNORECASE,
 )
 _FAILS = re.compile(
-    r"err|fail|unable|can ?not|can't|could not|refuse|reject|invalid|mismatch|abort|(?:un|not )supported",
+    r"err(?!\w*\s*[=:]\s*0\b)|fail|unable|can ?not|can't|could not|refuse|reject|invalid|mismatch|abort|"
+    r"(?:un|not )supported",
     re.IGNORECASE,
 )
 _BEFORE = 40  # characters before a number in which the word stands that says what it is

@@ -6,6 +6,7 @@ terminal; a log file gets plain lines with the same words.
 
 from __future__ import annotations
 
+import re
 import sys
 import textwrap
 from collections.abc import Iterable, Sequence
@@ -96,13 +97,23 @@ def findings_text(findings: Sequence[Finding]) -> str:
 def finding_list(findings: Iterable[Finding]) -> str:
     """Findings one below the other, errors first; those that differ in the file alone are one."""
     ordered = sorted(findings, key=lambda f: (not f.refuses, f.severity != Severity.ERROR, f.rule, f.file))
-    alike: dict[Finding, list[str]] = {}
+    alike: dict[Finding, list[Finding]] = {}
     for finding in ordered:
-        alike.setdefault(finding.model_copy(update={"file": ""}), []).append(finding.file)
+        alike.setdefault(_of_any_file(finding), []).append(finding)
     return "\n".join(
-        textwrap.indent(finding_text(one.model_copy(update={"file": files[0]}), files), "  ")
-        for one, files in alike.items()
+        textwrap.indent(finding_text(same[0] if len(same) == 1 else one, [each.file for each in same]), "  ")
+        for one, same in alike.items()
     )
+
+
+def _of_any_file(finding: Finding) -> Finding:
+    """The finding without its file, which its words call what it is in all findings of the kind."""
+    name = finding.file.rpartition("/")[2]
+    if "." not in name:  # `licence` is a word like any other
+        return finding.model_copy(update={"file": ""})
+    named = re.compile(rf"(?<![\w.-]){re.escape(name)}(?![\w-])")
+    words = {key: named.sub("the file", getattr(finding, key)) for key in ("found", "wanted", "fix")}
+    return finding.model_copy(update={"file": "", **words})
 
 
 def counted(findings: Iterable[Finding]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from packager.facts.shell_text import Value, shell_values, words_of
+from packager.facts.shell_text import Value, hands_to_a_shell, shell_values, words_of
 
 MAX_SIZE = 256 << 10
 _MAX_DEPTH = 64
@@ -42,7 +42,7 @@ def _shell_code(before: str, value: str) -> Iterator[str]:
     """What a shell runs of a command: one word of a list, behind `-c`, or a text that is split into words."""
     words = [value] if before else words_of(value)
     for last, word in zip([before, *words], words, strict=False):
-        if last.startswith("-") and last.endswith("c"):
+        if hands_to_a_shell(last):
             yield word.replace("$$", "$")
 
 

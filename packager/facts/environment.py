@@ -19,7 +19,15 @@ from packager.facts.compose_text import MAX_SIZE as MAX_COMPOSE
 from packager.facts.compose_text import NoCompose, compose_files, compose_values
 from packager.facts.config_types import Assignment, EnvironmentFacts
 from packager.facts.reading import content_within, decoded
-from packager.facts.shell_text import Value, files_read, joined_lines, shell_lines, shell_values, words_of
+from packager.facts.shell_text import (
+    Value,
+    files_read,
+    hands_to_a_shell,
+    joined_lines,
+    shell_lines,
+    shell_values,
+    words_of,
+)
 
 Dialect = Literal["shell", "systemd", "environment", "compose", "batch"]
 
@@ -153,7 +161,7 @@ def _unit_values(line: str) -> Iterator[tuple[str, Value]]:
     key = key.strip()
     words = words_of(rest) if key == "Environment" or key.startswith("Exec") else []
     for before, word in zip(["", *words], words, strict=False):
-        if before == "-c":
+        if hands_to_a_shell(before):
             yield from shell_values(word, _variables())
         else:
             variable, _, value = word.partition("=")

@@ -24,6 +24,7 @@ _LOOK_BACK = 400  # characters of a line in which the command begins that an ass
 
 _DOCUMENT = re.compile(r"(?<!<)<<(?!<)-?[ \t]*(?:\\?([A-Za-z_][\w.+-]*)|'([^']+)'|\"([^\"]+)\")")
 _TO_A_SHELL = re.compile(r"(?:^|[\s;&|(/])(?:ba|da|k|mk|z|s)?sh(?=\s|$)|\badb\s+shell\b")
+_CODE_FOLLOWS = re.compile(r"-[a-z]*c")
 _READS_A_FILE = re.compile(r"(?:^|[;&|]\s*|\b(?:then|do)\s+)(?:\.|source)\s+[\"']?([^\s;&|\"']+)")
 
 
@@ -94,6 +95,11 @@ def words_of(text: str) -> list[str]:
     if quote:
         return []
     return words if pieces is None else [*words, "".join(pieces)]
+
+
+def hands_to_a_shell(word: str) -> bool:
+    """Whether the word behind this one is the text of a script: `-c`, `-lc`."""
+    return _CODE_FOLLOWS.fullmatch(word) is not None
 
 
 def files_read(line: str) -> Iterator[str]:

@@ -237,6 +237,11 @@ def test_key_paths_are_bounded():
             "compose",
             [(4, "DSP_LIBRARY_PATH", "/a;/b", True)],
         ),
+        (
+            "[Service]\nExecStart=/bin/bash -lc 'DSP_LIBRARY_PATH=/a;/b exec x'\n",
+            "systemd",
+            [(2, "DSP_LIBRARY_PATH", "/a;/b", False)],
+        ),
         ("set ADSP_LIBRARY_PATH=C:\\x\\\nset B=1\n", "batch", [(1, "ADSP_LIBRARY_PATH", "C:\\x\\", True)]),
         ('@echo off\r\nset "ADSP_LIBRARY_PATH=%~dp0"\r\n', "batch", [(2, "ADSP_LIBRARY_PATH", "%~dp0", True)]),
         ("$env:ADSP_LIBRARY_PATH = 'C:\\x;C:\\y'\n", "batch", [(1, "ADSP_LIBRARY_PATH", "C:\\x;C:\\y", True)]),

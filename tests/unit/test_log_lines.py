@@ -71,6 +71,7 @@ def test_numbers_that_are_no_codes_are_left_alone(line):
 
 def test_a_number_by_itself_counts_in_a_log_only_where_the_line_speaks_of_a_failure():
     assert told("opened graph 1008", asked=False) == []
+    assert told("opened graph 1008, error=0", asked=False) == []
     assert told("cannot open graph 1008", asked=False) == ["1008 (0x3f0)"]
 
 

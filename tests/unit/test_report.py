@@ -31,6 +31,22 @@ def test_findings_that_differ_in_the_file_alone_are_one_with_a_list_of_files():
     assert "HEX101  c  is damaged" in text
 
 
+def test_words_that_name_each_its_own_file_are_alike():
+    text = finding_list(
+        [finding("lib/a.so", fix="take a.so from b"), finding("b.so", fix="take b.so from b")]
+    )
+
+    assert "each of 2 files" in text
+    assert "fix     take the file from b\n" in f"{text}\n"
+
+
+def test_the_name_of_a_file_is_no_piece_of_another_word():
+    text = finding_list([finding("a", fix="a lib-a a.so"), finding("e", fix="e lib-e e.so")])
+
+    assert "each of" not in text
+    assert "fix     a lib-a a.so" in text
+
+
 @pytest.mark.parametrize("field", ["rule", "found", "wanted", "fix", "on_device", "allowed", "target"])
 def test_findings_that_differ_in_anything_else_stand_alone(field):
     text = finding_list([finding("a"), finding("b", **{field: "HEX999"})])
