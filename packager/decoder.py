@@ -107,9 +107,9 @@ def why_unknown(text: str) -> str | None:
 
 def _number(text: str) -> int | None:
     word = text.strip().lower().replace("_", "")
-    if re.fullmatch(r"0x[0-9a-f]{1,40}", word):
+    if re.fullmatch(r"0x[0-9a-f]{1,1000}", word):
         return int(word, 16)
-    return int(word) if re.fullmatch(r"-?[0-9]{1,40}", word) else None
+    return int(word) if re.fullmatch(r"-?[0-9]{1,1000}", word) else None
 
 
 def _named(word: str) -> Explanation | None:

@@ -111,7 +111,7 @@ def _of_any_file(finding: Finding) -> Finding:
     name = finding.file.rpartition("/")[2]
     if "." not in name:  # `licence` is a word like any other
         return finding.model_copy(update={"file": ""})
-    named = re.compile(rf"(?<![\w.-]){re.escape(name)}(?![\w-])")
+    named = re.compile(rf"(?<![\w.-]){re.escape(name)}(?![\w-]|\.\w)")
     words = {key: named.sub("the file", getattr(finding, key)) for key in ("found", "wanted", "fix")}
     return finding.model_copy(update={"file": "", **words})
 

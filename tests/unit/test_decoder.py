@@ -108,6 +108,7 @@ def test_a_word_before_a_number_does_not_hide_it(text, code):
         ("-1", "lines before"),
         ("-5005", "lines before"),
         (str(1 << 64), "more than the 64 bits"),
+        ("9" * 1000, "more than the 64 bits"),
         (str(-(1 << 70)), "more than the 64 bits"),
         ("0x80000001", "FastRPC"),
         ("0", "success"),

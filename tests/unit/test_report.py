@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from packager.progress import Waiting
+from packager.progress import Progress, Waiting
 from packager.report import cut, finding_list
 from packager.rules.core import Finding, Severity
 from tests.make.context import Graph, Tensor, context
@@ -41,10 +41,12 @@ def test_words_that_name_each_its_own_file_are_alike():
 
 
 def test_the_name_of_a_file_is_no_piece_of_another_word():
-    text = finding_list([finding("a", fix="a lib-a a.so"), finding("e", fix="e lib-e e.so")])
+    text = finding_list(
+        [finding("a.so", fix="liba.so x-a.so a.so.1"), finding("b.so", fix="libb.so x-b.so b.so.1")]
+    )
 
     assert "each of" not in text
-    assert "fix     a lib-a a.so" in text
+    assert "fix     liba.so x-a.so a.so.1" in text
 
 
 @pytest.mark.parametrize("field", ["rule", "found", "wanted", "fix", "on_device", "allowed", "target"])
@@ -125,6 +127,19 @@ def test_a_terminal_is_told_what_takes_long(monkeypatch):
 
 def test_a_terminal_is_told_nothing_of_what_is_done_at_once(monkeypatch):
     assert told_while(0, 30, monkeypatch) == ""
+
+
+def test_the_steps_of_packing_are_shown_as_they_are(monkeypatch):
+    ours, theirs = pty.openpty()
+    with os.fdopen(theirs, "w") as terminal:
+        monkeypatch.setattr(sys, "stderr", terminal)
+        monkeypatch.setenv("TERM", "xterm")
+        with Progress().running() as tell:
+            tell("compiling [red]\x1b]0;x :x:")
+        said = os.read(ours, 1 << 16).decode()
+    os.close(ours)
+
+    assert r"compiling [red]\x1b]0;x :x:" in said
 
 
 def test_a_log_is_told_nothing(capfd):
