@@ -8,24 +8,22 @@ from collections.abc import Iterable
 from packager.audit import Audit, AuditedFile, AuditedSet
 from packager.bundle import DSP_LIBRARY, MODEL_LIBRARY, SUPPORT
 from packager.catalog import systems
-from packager.report import add, console, counted, finding_list, show, table
+from packager.report import add, counted, finding_list, say, show, table
 from packager.rules.reading import vendor_roles
+from packager.visible import visible
 
 
 def print_audit(audit: Audit) -> None:
     """Print each set of an audit with its findings, and the verdict."""
-    out = console()
     for one in audit.sets:
-        out.print(
-            f"{one.label}: {counted(one.findings) if audit.judged else 'nothing to judge'}", markup=False
-        )
+        say(f"{visible(one.label)}: {counted(one.findings) if audit.judged else 'nothing to judge'}")
         _print_set(one)
         if one.findings:
-            out.print(finding_list(one.findings), markup=False)
-        out.print()
+            say(finding_list(one.findings))
+        say()
     findings = [finding for one in audit.sets for finding in one.findings]
     verdict = counted(findings) if audit.judged else "nothing in it is for a Qualcomm NPU: nothing was judged"
-    out.print(f"{audit.path}: {verdict}", markup=False)
+    say(f"{visible(audit.path)}: {verdict}")
 
 
 def _print_set(one: AuditedSet) -> None:

@@ -10,6 +10,7 @@ from packager.model import Frozen
 
 QNN_MASK = 0xFFFF
 FASTRPC_PREFIX = 0x80000000
+_WIDEST = 1 << 64  # what a function of QNN returns has 64 bits
 
 Family = Literal["qnn", "fastrpc", "transport"]
 
@@ -22,7 +23,8 @@ class Explanation(Frozen):
     """One decoded code, without the bits that a backend may set above it.
 
     Where the table knows only the range of the code, `exact` is False, `name` is the range's and there is
-    nothing in `look_first`. `rules` are the rules of hexpack that prevent it.
+    nothing in `look_first`. `rules` are the rules of hexpack that prevent it. `masked` is whether there were
+    such bits.
     """
 
     code: int
@@ -33,6 +35,7 @@ class Explanation(Frozen):
     look_first: tuple[str, ...]
     rules: tuple[str, ...]
     source: str
+    masked: bool = False
 
     @property
     def text(self) -> str:
@@ -48,9 +51,10 @@ def explain_code(text: str) -> Explanation | None:
     """Explain a code of QNN or FastRPC as a log prints it; None when nothing is known of it.
 
     It may be a decimal or `0x` number, with a word in front (`err: 1003`); `transportStatus` and a number; or
-    a name, `AEE_EUNABLETOLOAD` or `QNN_CONTEXT_ERROR_CREATE_FROM_BINARY`. QNN codes are the low 16 bits of
-    what the interface returned; FastRPC codes are 0x8000xxxx, or small numbers where the CPU's side of it
-    failed. Negative decimals are FastRPC codes that a log printed as signed.
+    a name, `AEE_EUNABLETOLOAD` or `QNN_CONTEXT_ERROR_CREATE_FROM_BINARY`. FastRPC codes are 0x8000xxxx, or
+    small numbers where the CPU's side of it failed; a log may print them signed. A number of more than 16
+    bits is what a function of QNN returned, if the low 16 are a code of the table: cut to them, nearly every
+    number would fall into one of its ranges.
     """
     words = text.strip()
     labelled = _LABELLED.fullmatch(words)
@@ -60,21 +64,52 @@ def explain_code(text: str) -> Explanation | None:
         return None if label else _named(words)
     if label.lower() == _TRANSPORT:
         return _row("transport", number)
+    if number > QNN_MASK:
+        return _wide(number)
+    if number < 0:
+        return _row("error", number & 0xFFFFFFFF) if number >= -FASTRPC_PREFIX else None
+    return _row("error", number) or _range(number) or _row("host", number)
+
+
+def _wide(number: int) -> Explanation | None:
+    if number >= _WIDEST:
+        return None
+    signed = number & 0xFFFFFFFF if number >> 32 == 0xFFFFFFFF else number  # a 32-bit code, widened
+    if FASTRPC_PREFIX <= signed <= FASTRPC_PREFIX | QNN_MASK:
+        return _row("error", signed)
+    code = _row("error", number & QNN_MASK)
+    return code and code.model_copy(update={"masked": True})
+
+
+def why_unknown(text: str) -> str | None:
+    """A sentence about a number that is no code of the tables; None for what is no number, or is a code."""
+    number = _number(text.strip())
+    if number is None or explain_code(text):
+        return None
+    said = f"{text.strip()} is no code of the tables"
+    if number >= _WIDEST or number < -(_WIDEST >> 1):
+        return f"{said}: it has more than the 64 bits of what a function returns"
+    if number < 0:
+        return (
+            f"{said}: a log prints codes of FastRPC (0x8000xxxx) as negative numbers below -2147000000;"
+            " others only tell that a function failed, and the lines before have the code"
+        )
     if FASTRPC_PREFIX <= number <= FASTRPC_PREFIX | QNN_MASK:
-        return _row("error", number)
-    code = number & QNN_MASK
-    return _row("error", code) or _range(code) or _row("host", number)
+        return f"{said}: it has the form of FastRPC's codes of the DSP's side, and is none that was met"
+    if number > QNN_MASK:
+        low = number & QNN_MASK
+        return (
+            f"{said}: codes of QNN have 16 bits. They are the low 16 of the 64 bits that a function returns;"
+            f" here that is {number:#x} & 0xffff = {low}, which no row has"
+        )
+    return said if number else f"{said}: it means success"
 
 
 def _number(text: str) -> int | None:
     word = text.strip().lower().replace("_", "")
-    if re.fullmatch(r"0x[0-9a-f]{1,16}", word):
+    if re.fullmatch(r"0x[0-9a-f]{1,1000}", word):
         return int(word, 16)
-    if re.fullmatch(r"[0-9]{1,20}", word):
-        return int(word)
-    if re.fullmatch(r"-[0-9]{1,10}", word):
-        return int(word) & 0xFFFFFFFF
-    return None
+    return int(word) if re.fullmatch(r"-?[0-9]{1,1000}", word) else None
 
 
 def _named(word: str) -> Explanation | None:

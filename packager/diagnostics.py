@@ -15,6 +15,7 @@ from collections.abc import Sequence
 
 from packager.errors import ManifestError
 from packager.source_map import Location, SourceMap, Span
+from packager.visible import visible
 
 MOST_PROBLEMS = 20
 _WIDEST = 100
@@ -26,7 +27,7 @@ class Source:
     """A document's text and the name that messages give it."""
 
     def __init__(self, name: str, text: str) -> None:
-        self.name, self.text = printable(name), text
+        self.name, self.text = visible(name), text
 
     @functools.cached_property
     def positions(self) -> SourceMap:
@@ -46,13 +47,13 @@ class Source:
 
         The first line of `hint` stands beside the carets where it has room, all others below.
         """
-        message = _without_login(printable(message))
+        message = _without_login(visible(message))
         if span is None:
             return "\n".join([f"{self.name}: {message}", *_below(hint)])
         shown, carets = _excerpt(_without_login(self.text.split("\n")[span.line - 1]), span)
         first, _, further = hint.partition("\n")
         if len(carets) + len(first) < _WIDEST:
-            carets, hint = f"{carets} {printable(first)}".rstrip(), further
+            carets, hint = f"{carets} {visible(first)}".rstrip(), further
         return "\n".join(
             [
                 f"{self.name}:{span.line}:{span.column}: {message}",
@@ -81,18 +82,13 @@ def _without_login(text: str) -> str:
     return _LOGIN.sub(lambda login: "*" * len(login[0]), text)
 
 
-def printable(text: str) -> str:
-    """Text that cannot move the cursor, break a line or reverse the writing direction."""
-    return "".join(character if character.isprintable() else "·" for character in text)
-
-
 def shortened(text: str, most: int = 60) -> str:
-    """Printable text of at most `most` characters."""
-    return printable(text if len(text) <= most else text[: most - 1] + "…")
+    """Visible text of at most `most` characters, apart from what stands for one that is not."""
+    return visible(text if len(text) <= most else text[: most - 1] + "…")
 
 
 def _below(hint: str) -> list[str]:
-    lines = [part for line in hint.splitlines() for part in textwrap.wrap(printable(line), _WIDEST)]
+    lines = [part for line in hint.splitlines() for part in textwrap.wrap(visible(line), _WIDEST)]
     return [f"      | {line}" for line in lines]
 
 
@@ -109,7 +105,7 @@ def _excerpt(line: str, span: Span) -> tuple[str, str]:
 
 
 def _shown(character: str) -> str:
-    return " " * _TAB if character == "\t" else printable(character)
+    return " " * _TAB if character == "\t" else visible(character)
 
 
 def _width(character: str) -> int:
@@ -118,4 +114,6 @@ def _width(character: str) -> int:
         return _TAB
     if unicodedata.category(character) in ("Mn", "Me"):
         return 0
-    return 2 if unicodedata.east_asian_width(character) in "WF" and character.isprintable() else 1
+    if not character.isprintable():
+        return len(visible(character))
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1

@@ -13,6 +13,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import ClassVar
 
+from packager.visible import visible
+
 
 class HexpackError(Exception):
     """Base of all errors that a user can cause and mend. `what` is a sentence without a full stop."""
@@ -31,7 +33,7 @@ class HexpackError(Exception):
         lines += [f"  {line}" for block in self.evidence for line in block.splitlines()]
         if self.fix:
             lines.append(f"  fix: {self.fix}")
-        return "\n".join(lines)
+        return "\n".join(map(visible, lines))
 
     def document(self) -> dict[str, object]:
         """The message for programs: what `--json` prints in place of a result."""

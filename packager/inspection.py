@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
@@ -26,10 +27,13 @@ from packager.facts.types import (
     PeFacts,
 )
 from packager.model import Frozen
-from packager.report import add, console, human_size, show, table
+from packager.report import add, cut, human_size, say, show, table
+from packager.visible import encodable, visible
 
 SCHEMA_VERSION: Final = 1
 _MOST_MEMBERS = 200  # of those that nobody asks about; libraries and models are always shown
+_MOST_ROWS = 200  # of one name, such as the inputs of all graphs
+_LONGEST_VALUE = 1000  # characters of a value that a person reads
 
 
 class Inspected(NamedTuple):
@@ -80,8 +84,8 @@ def document(files: Iterable[Inspected]) -> dict[str, Any]:
     """The JSON document for these files; `schema()` describes it."""
     facts: dict[str, Facts] = {}
     for file in files:
-        facts[str(file.path)] = file.facts
-        facts |= {member.name: member.facts for member in file.members if member.facts is not None}
+        facts[encodable(str(file.path))] = file.facts
+        facts |= {encodable(member.name): member.facts for member in file.members if member.facts is not None}
     return Document(files=facts).model_dump(mode="json")
 
 
@@ -99,17 +103,22 @@ def schema() -> dict[str, Any]:
 
 def print_inspected(file: Inspected) -> None:
     """Print what a file says about itself, and in one line each what is inside it."""
-    out = console()
     size = sum(m.about.size for m in file.members) if file.path.is_dir() else file.path.stat().st_size
-    out.print(f"{file.path}  {file.facts.kind}, {human_size(size)}", markup=False)
+    say(f"{visible(str(file.path))}  {file.facts.kind}, {human_size(size)}")
     rows = table("fact", "value")
     rows.show_header = False
+    shown = Counter[str]()
     for name, value in _rows(file.facts):
-        add(rows, f"  {name}", value)
+        shown[name] += 1
+        if shown[name] <= _MOST_ROWS:
+            add(rows, f"  {name}", cut(value, _LONGEST_VALUE))
+    for name, count in shown.items():
+        if count > _MOST_ROWS:
+            add(rows, "", f"… {count - _MOST_ROWS} more of {name.strip()} (--json has all)")
     show(rows)
     if file.members:
         _print_members(file)
-    print()
+    say()
 
 
 def _print_members(file: Inspected) -> None:
@@ -124,12 +133,12 @@ def _print_members(file: Inspected) -> None:
         add(
             rows,
             human_size(member.about.size),
-            f"{name} -> {member.about.link}" if member.about.link else name,
-            summary(member.facts) if member.facts is not None else "",
+            cut(f"{name} -> {member.about.link}" if member.about.link else name, _LONGEST_VALUE),
+            cut(summary(member.facts), _LONGEST_VALUE) if member.facts is not None else "",
         )
     show(rows)
     if left_out:
-        print(f"… {left_out} more (--json lists all)")
+        say(f"… {left_out} more (--json lists all)")
 
 
 _HEADLINES: dict[type[Any], tuple[str, ...]] = {
@@ -249,7 +258,7 @@ def _plain(name: str, value: Any) -> str:
     if name == "flags" or (name == "page_alignment" and value):
         return f"0x{value:x}"
     if name == "build_paths":
-        return "\n".join(value)
+        return ", ".join(value)
     if isinstance(value, tuple):
         return " ".join(str(item) for item in value)
     return str(value)

@@ -14,13 +14,14 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from packager.diagnostics import Source, printable
+from packager.diagnostics import Source
 from packager.errors import ManifestError, nearest
 from packager.manifest_model import Manifest, Settings
 from packager.manifest_problems import problems
 from packager.manifest_schema import INHERITED, default_abis, defaults, schema
 from packager.source_map import Location, Span
 from packager.toml_errors import in_words
+from packager.visible import visible
 
 __all__ = ["Document", "load", "schema"]
 
@@ -75,7 +76,7 @@ def load(path: Path) -> Document:
 
 def _text(path: Path) -> str:
     """The text with `\\n` line ends and without a byte order mark."""
-    name = printable(str(path))
+    name = visible(str(path))
     try:
         with path.open("rb") as stream:
             content = stream.read(MAX_BYTES + 1)
@@ -109,7 +110,7 @@ def _instead(path: Path) -> str:
         there = []
     close = nearest(path.name, there) or (there[0] if len(there) == 1 else None)
     if close:
-        return f"did you mean {printable(str(path.parent / close))}?"
+        return f"did you mean {visible(str(path.parent / close))}?"
     return "`hexpack init` starts a new project; --manifest names the manifest of another"
 
 

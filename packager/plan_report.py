@@ -3,34 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from packager.catalog import Soc
 from packager.plan_model import Plan, TargetPlan
-from packager.report import add, console, findings_text, show, table
+from packager.report import add, findings_text, say, show, table
 from packager.rules.core import Finding
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 _WORDS = {True: "yes", False: "no", None: "unknown"}
 
 
 def print_plan(plan: Plan, findings: Sequence[Finding]) -> None:
     """Print a plan and what can be judged from it alone."""
-    out = console()
     source = plan.targets[0].model.source
-    out.print(f"{plan.package.name} {plan.package.version}", markup=False)
-    out.print(f"  model    {source.title}", markup=False)
+    say(f"{plan.package.name} {plan.package.version}")
+    say(f"  model    {source.title}")
     for target in plan.targets:
-        out.print()
-        _print_target(out, target)
+        say()
+        _print_target(target)
     if findings:
-        out.print()
-        out.print(findings_text(findings), markup=False)
+        say()
+        say(findings_text(findings))
 
 
-def _print_target(out: Console, target: TargetPlan) -> None:
+def _print_target(target: TargetPlan) -> None:
     libraries = target.runtime_set
     origin = f"folder {libraries.path}" if libraries.path else f"{libraries.wheel} ({libraries.platform})"
     rows = table("field", "value")
@@ -47,7 +42,7 @@ def _print_target(out: Console, target: TargetPlan) -> None:
     add(rows, "  libraries", " ".join(file.name for file in libraries.files))
     for package in target.packages:
         add(rows, "  package", package.file_name)
-    out.print(target.label, markup=False)
+    say(target.label)
     show(rows)
 
 

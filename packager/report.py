@@ -1,88 +1,85 @@
-"""What people see: progress on stderr, tables and findings on stdout, or one JSON document there.
+"""What people see on stdout: tables and findings, where they did not ask for JSON.
 
-Only this module and `commands/` print. Colour and tables come from rich when a person looks at a
+Only this module, `progress` and `commands/` print. Colour and tables come from rich when a person looks at a
 terminal; a log file gets plain lines with the same words.
 """
 
 from __future__ import annotations
 
-import contextlib
+import re
 import sys
 import textwrap
-import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from packager.diagnostics import printable
 from packager.rules.core import Finding, Severity
+from packager.visible import visible, visible_lines
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.status import Status
     from rich.table import Table
 
     from packager.report_model import Report
 
 _WIDTH_OF_A_LOG = 1000  # a log never wraps: tools that read it look for whole lines
+_MOST_FILES = 20  # of one fault that a person reads; --json has all
+_LONGEST_FACT = 1000  # characters of evidence that a person reads; --json has all
 
 
 def console(*, stderr: bool = False) -> Console:
-    """A console that wraps for a terminal and never for a log."""
+    """A console that wraps for a terminal and never for a log; `:x:` and `[red]` are text to it."""
     from rich.console import Console
 
     stream = sys.stderr if stderr else sys.stdout
     if stream.isatty():
-        return Console(stderr=stderr, highlight=False)
-    return Console(stderr=stderr, highlight=False, no_color=True, width=_WIDTH_OF_A_LOG, soft_wrap=True)
+        return Console(stderr=stderr, highlight=False, markup=False, emoji=False)
+    return Console(
+        stderr=stderr, highlight=False, markup=False, emoji=False,
+        no_color=True, width=_WIDTH_OF_A_LOG, soft_wrap=True,
+    )  # fmt: skip
 
 
-class Progress:
-    """Tells what is going on: a line per step, and on a terminal a spinner at the step that runs."""
-
-    def __init__(self) -> None:
-        self._started = time.monotonic()
-        self._status: Status | None = None
-        self._running = ""
-
-    @contextlib.contextmanager
-    def running(self) -> Iterator[Progress]:
-        """Show progress until the block ends."""
-        if not sys.stderr.isatty():
-            yield self
-            return
-        with console(stderr=True).status("") as self._status:
-            yield self
-            self._finish_step()
-
-    def __call__(self, message: str) -> None:
-        """A new step has begun."""
-        line = f"{time.monotonic() - self._started:6.1f} s  {message}"
-        if self._status is None:
-            print(line, file=sys.stderr, flush=True)
-            return
-        self._finish_step()
-        self._running = line
-        self._status.update(line.replace("[", "\\["))
-
-    def _finish_step(self) -> None:
-        if self._status is not None and self._running:
-            self._status.console.print(self._running, style="dim", markup=False)
-        self._running = ""
+def say(text: str = "") -> None:
+    """Print lines on stdout, whatever is in them made visible."""
+    console().print(visible_lines(text))
 
 
-def finding_text(finding: Finding) -> str:
-    """A finding as a person reads it: the fault in one line, then evidence and the way out."""
-    lines = [f"{finding.rule}  {finding.file}  {finding.title}"]
+def finding_text(finding: Finding, files: Sequence[str] = ()) -> str:
+    """A finding as a person reads it: the fault in one line, then evidence and the way out.
+
+    `files` are those that it is about in place of its own, if they are several.
+    """
+    about = visible(finding.file) if len(files) < 2 else f"each of {len(files)} files"
+    lines = [f"{finding.rule}  {about}  {finding.title}"]
     facts = [("found", finding.found), ("wanted", finding.wanted), ("fix", finding.fix)]
+    if len(files) > 1:
+        lines += [
+            f"        {'file' if n == 0 else '':<8}{visible(file)}"
+            for n, file in enumerate(files[:_MOST_FILES])
+        ]
+        lines += [f"                and {len(files) - _MOST_FILES} more"] if len(files) > _MOST_FILES else []
     if finding.allowed is not None:
         facts.append(("allowed", finding.allowed))
     for word, text in facts:
-        first, *rest = textwrap.wrap(text, 92, break_long_words=False, break_on_hyphens=False) or [""]
+        first, *rest = map(visible, _wrapped(cut(text, _LONGEST_FACT)))
         lines.append(f"        {word:<8}{first}")
         lines += [f"                {line}" for line in rest]
     if finding.on_device:
         lines.append(f"        on the device this is {finding.on_device}")
     return "\n".join(lines)
+
+
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(text, 92, break_long_words=False, break_on_hyphens=False) or [""]
+
+
+def cut(text: str, most: int) -> str:
+    """The text, or its beginning and how much of it is left out."""
+    return (
+        text
+        if len(text) <= most
+        else f"{text[:most]}… ({len(text) - most} of {len(text)} characters left out)"
+    )
 
 
 def findings_text(findings: Sequence[Finding]) -> str:
@@ -92,15 +89,31 @@ def findings_text(findings: Sequence[Finding]) -> str:
         groups.setdefault(finding.target, []).append(finding)
     blocks = []
     for target, group in groups.items():
-        title = f"{target}: {counted(group)}" if target else counted(group)
+        title = f"{visible(target)}: {counted(group)}" if target else counted(group)
         blocks.append(f"{title}\n{finding_list(group)}")
     return "\n\n".join(blocks)
 
 
 def finding_list(findings: Iterable[Finding]) -> str:
-    """Findings one below the other, errors first."""
+    """Findings one below the other, errors first; those that differ in the file alone are one."""
     ordered = sorted(findings, key=lambda f: (not f.refuses, f.severity != Severity.ERROR, f.rule, f.file))
-    return "\n".join(textwrap.indent(finding_text(finding), "  ") for finding in ordered)
+    alike: dict[Finding, list[Finding]] = {}
+    for finding in ordered:
+        alike.setdefault(_of_any_file(finding), []).append(finding)
+    return "\n".join(
+        textwrap.indent(finding_text(same[0] if len(same) == 1 else one, [each.file for each in same]), "  ")
+        for one, same in alike.items()
+    )
+
+
+def _of_any_file(finding: Finding) -> Finding:
+    """The finding without its file, which its words call what it is in all findings of the kind."""
+    name = finding.file.rpartition("/")[2]
+    if "." not in name:  # `licence` is a word like any other
+        return finding.model_copy(update={"file": ""})
+    named = re.compile(rf"(?<![\w.-]){re.escape(name)}(?![\w-]|\.\w)")
+    words = {key: named.sub("the file", getattr(finding, key)) for key in ("found", "wanted", "fix")}
+    return finding.model_copy(update={"file": "", **words})
 
 
 def counted(findings: Iterable[Finding]) -> str:
@@ -148,7 +161,7 @@ def add(rows: Table, *cells: str) -> None:
     """Add a row of plain text: names from outside hold no markup and cannot control the terminal."""
     from rich.text import Text
 
-    rows.add_row(*(Text(printable(cell)) for cell in cells))
+    rows.add_row(*(Text(visible(cell)) for cell in cells))
 
 
 def show(rows: Table) -> None:
@@ -162,7 +175,6 @@ def show(rows: Table) -> None:
 
 def print_report(report: Report, *, written: bool) -> None:
     """The outcome of `package` (`written`) or of `check` for a person."""
-    out = console()
     proofs = {(t.label, proof.soc): proof for t in report.targets for proof in t.proofs}
     if any(t.contexts for t in report.targets):
         contexts = table(
@@ -186,7 +198,7 @@ def print_report(report: Report, *, written: bool) -> None:
                     *numbers,
                 )
         show(contexts)
-        print()
+        say()
     if written and not report.refused:
         packages = table("package", "size", "state", right=("size",))
         for one in report.targets:
@@ -194,8 +206,8 @@ def print_report(report: Report, *, written: bool) -> None:
                 state = "new" if package.changed else "unchanged"
                 add(packages, package.file_name, human_size(package.blob.size), state)
         show(packages)
-        print()
+        say()
     if report.findings:
-        out.print(findings_text(report.findings), markup=False)
+        say(findings_text(report.findings))
     verdict = "refused: nothing was written" if report.refused else "ok"
-    out.print(f"{report.package} {report.version}: {counted(report.findings)}, {verdict}", markup=False)
+    say(f"{report.package} {report.version}: {counted(report.findings)}, {verdict}")

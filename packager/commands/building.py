@@ -8,7 +8,8 @@ from typing import Any
 from invoke.context import Context
 from invoke.exceptions import Exit
 
-from packager.commands.support import command, print_json, readers_may_leave
+from packager.commands.streams import print_json
+from packager.commands.support import command
 from packager.errors import ManifestError, RuleRefused
 
 _MANIFEST = {
@@ -47,17 +48,17 @@ def _epoch() -> int:
 def _run(manifest: str, *, write: bool, as_json: bool, **options: Any) -> None:
     from packager.manifest import load
     from packager.pipeline import Options, run
-    from packager.report import Progress, print_report
+    from packager.progress import Progress
+    from packager.report import print_report
     from packager.store import Store
 
     document = load(Path(manifest))
     with Progress().running() as tell:
         report = run(document, Options(epoch=_epoch(), write=write, **options), Store(), tell)
-    with readers_may_leave():
-        if as_json:
-            print_json(report.model_dump(mode="json"))
-        else:
-            print_report(report, written=write)
+    if as_json:
+        print_json(report.model_dump(mode="json"))
+    else:
+        print_report(report, written=write)
     if report.refused:
         raise Exit(code=RuleRefused.exit_code)
 

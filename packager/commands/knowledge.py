@@ -8,24 +8,36 @@ from typing import TYPE_CHECKING
 from invoke.context import Context
 from invoke.exceptions import Exit
 
-from packager.commands.support import FilesTask, SubjectTask, WordsTask, command, print_json
+from packager.commands.streams import input_lines, nobody_reads, print_json
+from packager.commands.support import FilesTask, SubjectTask, WordsTask, command
 from packager.errors import InputUnavailable, ManifestError, RuleRefused, nearest
+from packager.visible import visible_lines
 
 if TYPE_CHECKING:
     from packager.inference import Asks
+    from packager.inspection import Inspected
 
 
 @command(klass=FilesTask, help={"json": "print one JSON document on stdout"})
 def inspect(_: Context, words: tuple[str, ...], json: bool = False) -> None:
     """The facts of any library, context, catalogue, model or package, with what is inside: inspect FILE…"""
     from packager.inspection import document, files_below, inspected, print_inspected
+    from packager.progress import Waiting
 
     paths = files_below(Path(word) for word in words)
+
+    def read(path: Path) -> Inspected:
+        with Waiting(f"reading {path}"):
+            return inspected(path)
+
+    files = map(read, paths)
     if json:
-        print_json(document(inspected(path) for path in paths))
+        print_json(document(files))
         return
-    for path in paths:
-        print_inspected(inspected(path))
+    for file in files:
+        print_inspected(file)
+        if nobody_reads():
+            break
 
 
 @command(
@@ -42,11 +54,13 @@ def audit(
     """Judge packages, archives, folders or SDKs that hexpack did not make: audit FILE…"""
     from packager.audit import audit as audit_one
     from packager.audit_report import print_audit
+    from packager.progress import Waiting
 
     asks = _asks(soc, abi)
     audits = []
     for word in words:
-        audits.append(audit_one(Path(word), asks))
+        with Waiting(f"reading {word}"):
+            audits.append(audit_one(Path(word), asks))
         if not json:
             print_audit(audits[-1])
     if json:
@@ -108,20 +122,26 @@ def socs(_: Context, words: tuple[str, ...], json: bool = False) -> None:
     show(rows)
 
 
-@command(klass=SubjectTask)
-def explain(_: Context, words: tuple[str, ...]) -> None:
-    """A rule or an error from a device log: cause, what to look at, which rule catches it: explain WORD…"""
-    from packager.explanation import explain_subject
+@command(klass=SubjectTask, help={"json": "print one JSON document on stdout"})
+def explain(_: Context, words: tuple[str, ...], json: bool = False) -> None:
+    """Rules, error codes or lines of a device log: cause, where to look, the cure: explain WORD… or -"""
+    from packager.explanation import explain as explain_words
+    from packager.explanation import explain_log, text_of
 
-    subject = " ".join(words)
-    text = explain_subject(subject)
-    if text is None:
+    answers = explain_log(input_lines()) if words == ("-",) else explain_words(words)
+    if not any(answer.pages for answer in answers):
+        what, *evidence = [answer.unknown for answer in answers] or ["no line of the log is known"]
         raise ManifestError(
-            f'nothing is known about "{subject}"',
-            fix="give a rule id such as HEX104, a code as the log prints it (1008, 0x36B1, 0x80000406, "
-            "transportStatus 9), or its name (AEE_EUNABLETOLOAD)",
+            what,
+            evidence=evidence,
+            fix="give a rule id such as HEX104, a code as the log prints it (1008, 0x36B1, 0x80000406,"
+            " transportStatus 9), its name (AEE_EUNABLETOLOAD), or a line of the log; - is a log on stdin",
         )
-    print(text)
+    if json:
+        print_json({"schema_version": 1, "answers": [answer.model_dump(mode="json") for answer in answers]})
+        return
+    rule = f"\n\n{'-' * 40}\n\n"
+    print(visible_lines(rule.join(text_of(answer) for answer in answers)))
 
 
 @command()

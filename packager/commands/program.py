@@ -11,7 +11,9 @@ from invoke.program import Program
 
 from packager import __version__
 from packager.commands import collection
+from packager.commands.streams import prepare_streams
 from packager.errors import ManifestError
+from packager.visible import visible
 
 
 class HexpackProgram(Program):
@@ -41,9 +43,10 @@ def _usage() -> Iterator[None]:
         yield
     except ParseError as problem:
         fix = "`hexpack --list` shows the commands, `hexpack --help COMMAND` one of them"
-        raise Exit(f"error: {problem}\n  fix: {fix}", code=ManifestError.exit_code) from None
+        raise Exit(f"error: {visible(str(problem))}\n  fix: {fix}", code=ManifestError.exit_code) from None
 
 
 def main() -> None:
     """Run `hexpack`."""
+    prepare_streams()
     HexpackProgram(name="hexpack", binary="hexpack", version=__version__, namespace=collection()).run()

@@ -5,17 +5,12 @@ from __future__ import annotations
 import contextlib
 import errno
 import functools
-import io
-import json
-import math
-import os
 import re
 import signal
 import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any, ClassVar
 
 from invoke.exceptions import Exit
@@ -23,7 +18,9 @@ from invoke.parser.argument import Argument
 from invoke.tasks import Task, task
 
 from packager import __version__
+from packager.commands.streams import discard_output, prepare_streams, print_json
 from packager.errors import HexpackError, InputUnavailable
+from packager.visible import visible_lines
 
 DEFECT = 70
 
@@ -44,11 +41,13 @@ def _guarded(body: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(body)
     def run(*args: Any, **kwargs: Any) -> Any:
-        _prepare_streams()
+        prepare_streams()
         with _signals() as received:
             try:
-                body(*args, **kwargs)
-                sys.stdout.flush()
+                try:
+                    body(*args, **kwargs)
+                finally:
+                    sys.stdout.flush()
             except (HexpackError, KeyboardInterrupt) as problem:
                 # Ctrl-C reaches the compilers too, and their end may be noticed before it.
                 if received or isinstance(problem, KeyboardInterrupt):
@@ -58,9 +57,6 @@ def _guarded(body: Callable[..., None]) -> Callable[..., None]:
                 if kwargs.get("json"):
                     print_json(problem.document())
                 raise Exit(code=problem.exit_code) from None
-            except BrokenPipeError:
-                _nobody_reads()
-                raise Exit(code=0) from None
             except Exit:
                 raise
             except Exception as problem:
@@ -73,29 +69,15 @@ def _unexpected(problem: Exception) -> int:
     """Say what happened; the exit code."""
     if isinstance(problem, OSError) and problem.errno == errno.ENOSPC:
         print(f"error: no space is left for the output ({problem})", file=sys.stderr)
-        _nobody_reads()
+        discard_output()
         return InputUnavailable.exit_code
-    traceback.print_exc()
     print(
-        f"\nThis is a defect of hexpack {__version__}, not of your manifest. Please report it with"
+        visible_lines(traceback.format_exc()),
+        f"This is a defect of hexpack {__version__}, not of your manifest. Please report it with"
         " the lines above, the manifest, and the output of `hexpack --version`.",
         file=sys.stderr,
     )
     return DEFECT
-
-
-def _prepare_streams() -> None:
-    """Streams that take every text: Python has none where the caller closed it (`>&-`)."""
-    sys.stdout = sys.stdout or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
-    sys.stderr = sys.stderr or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")
-
-
-def _nobody_reads() -> None:
-    """Point stdout elsewhere, so that the flush at exit stays silent."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @contextlib.contextmanager
@@ -118,56 +100,33 @@ def _signals() -> Iterator[list[int]]:
             signal.signal(number, handler)
 
 
-@contextlib.contextmanager
-def readers_may_leave() -> Iterator[None]:
-    """A verdict counts even when nobody reads it to its end (`| head`)."""
-    try:
-        yield
-        sys.stdout.flush()
-    except BrokenPipeError:
-        _nobody_reads()
-
-
-def print_json(document: Any) -> None:
-    """Exactly one JSON document on stdout."""
-    print(json.dumps(_speakable(document), indent=2, ensure_ascii=False, allow_nan=False))
-
-
-def _speakable(value: Any) -> Any:
-    """JSON has no word for NaN and infinities (the cosine of a broken model): null."""
-    if isinstance(value, dict):
-        return {key: _speakable(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_speakable(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
 class WordsTask(Task[Any]):
     """A task that takes any number of words, as its parameter `words`, which invoke itself does not offer.
 
     invoke asks a task for its arguments before it parses the command line, and wants one argument for
-    each positional word; so this task counts the words after its own name and offers as many.
+    each positional word; so this task counts the words after its own name and offers as many. Negative
+    numbers are words too, which invoke takes apart.
     """
 
     least: ClassVar[int] = 0
     noun: ClassVar[str] = "word"
+    _said: tuple[str, ...] = ()
 
     def get_arguments(self, ignore_unknown_help: bool | None = None) -> list[Argument]:
         """One positional argument for each word, then the flags."""
         flags = [a for a in super().get_arguments(ignore_unknown_help) if a.name != "words"]
         takes_value = {f"{'-' * min(2, len(name))}{name}" for f in flags if f.takes_value for name in f.names}
-        count = max(self.least, len(_words_after(self.name, takes_value)))
-        words = [
-            Argument(name=self.noun if n == 1 else f"{self.noun}-{n}", positional=True)
-            for n in range(1, count + 1)
-        ]
-        return words + flags
+        words, behind = _words_after(self.name, takes_value)
+        self._said = (*words, *behind)
+        count = max(sum(map(_tokens, words)), 0 if behind else self.least)
+        names = [self.noun if n == 1 else f"{self.noun}-{n}" for n in range(1, count + 1)]
+        return [Argument(name=name, positional=True) for name in names] + flags
 
     def __call__(self, context: Any, *args: Any, **kwargs: Any) -> Any:
-        """Gather the words into one tuple."""
+        """Give the words as one tuple."""
         names = [name for name in kwargs if re.fullmatch(rf"{self.noun}([-_]\d+)?", name)]
-        words = tuple(value for name in names if (value := kwargs.pop(name)) is not None)
-        return super().__call__(context, words, *args, **kwargs)
+        given = tuple(value for name in names if (value := kwargs.pop(name)) is not None)
+        return super().__call__(context, self._said or given, *args, **kwargs)
 
 
 class FilesTask(WordsTask):
@@ -178,23 +137,37 @@ class FilesTask(WordsTask):
 
 
 class SubjectTask(WordsTask):
-    """A task about one thing, whose name may have several words."""
+    """A task about things whose names may have several words."""
 
     least: ClassVar[int] = 1
     noun: ClassVar[str] = "subject"
 
 
-def _words_after(name: str, flags_with_value: set[str]) -> list[str]:
-    words: list[str] = []
+def _words_after(name: str, flags_with_value: set[str]) -> tuple[list[str], list[str]]:
+    """The words of the command line for the task of a name, and those behind `--`."""
     arguments = sys.argv[1:]
     if name not in arguments:
-        return words
+        return [], []
+    arguments = arguments[arguments.index(name) + 1 :]
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    words: list[str] = []
     skip = False
-    for word in arguments[arguments.index(name) + 1 :]:
+    for word in arguments[:end]:
         if skip:
             skip = False
-        elif word.startswith("-"):
+        elif _FLAG.match(word):
             skip = word in flags_with_value
         else:
             words.append(word)
-    return words
+    return words, arguments[end + 1 :]
+
+
+_FLAG = re.compile(r"-(?!\d|$)")  # `-12` is a number, `-` is standard input
+
+
+def _tokens(word: str) -> int:
+    """Into how many tokens invoke takes a word apart: `-12` is two flags to it, `-1=2` one and its value."""
+    if not word.startswith("-") or len(word) < 3:
+        return 1
+    first, equals, value = word.partition("=")
+    return 1 + _tokens(value) if equals else len(first) - 1

@@ -73,12 +73,14 @@ class Assignment(Frozen):
 class EnvironmentFacts(Frozen):
     """What a shell script, systemd unit, environment file or compose file sets for the loaders.
 
-    Only variables that a loader of libraries reads are listed. `dialect` says who reads the file.
+    Only variables that a loader of libraries reads are listed. `dialect` says who reads the file. `files` are
+    those whose assignments it takes over (`EnvironmentFile=`, `env_file`, `. ./env.sh`), as it names them.
     """
 
     kind: Literal["environment"] = "environment"
     dialect: Literal["shell", "systemd", "environment", "compose", "batch"]
     assignments: tuple[Assignment, ...]
+    files: tuple[str, ...] = ()
 
 
 class GenieFacts(Frozen):

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from packager import catalog
 from packager.bundle import MODEL_LIBRARY, BundleFile, BundleLink
 from packager.catalog import Abi, Release, Soc
-from packager.facts.config_types import AndroidManifestFacts
+from packager.facts.config_types import AndroidManifestFacts, EnvironmentFacts
 from packager.facts.types import ContextFacts, DlcFacts, ElfFacts, PeFacts
 from packager.inference.groups import UNTOLD, Family, Group, groups_of
 from packager.inference.roles import Item, Role, roles_of
@@ -131,8 +131,12 @@ def _abi(family: Family | None, items: Sequence[Item]) -> Abi:
     if family is None or family.libc == UNTOLD:
         usual = catalog.abis()[default_abis()["linux"]]
         machine = family.machine if family else usual.machine
+        scripts = {item.facts.dialect for item in items if isinstance(item.facts, EnvironmentFacts)}
         if any(isinstance(item.facts, AndroidManifestFacts) for item in items):
             family = Family("android", "bionic", machine)
+        elif family is None and scripts == {"batch"}:
+            usual = catalog.abis()[default_abis()["windows"]]
+            family = Family(usual.system, usual.libc, usual.machine)
         else:
             family = family or Family(usual.system, usual.libc, machine)
     known = [abi for abi in catalog.abis().values() if (abi.system, abi.libc, abi.machine) == family]

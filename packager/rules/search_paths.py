@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterable, Iterator
+from fnmatch import fnmatchcase
 from typing import Literal
 
 from packager import catalog
@@ -126,13 +127,30 @@ def dsp_path_in_quotes(case: Case) -> Iterable[Said]:
             )
 
 
+def _set_together(case: Case) -> dict[str, set[str]]:
+    """For each file the variables that it sets together with files that it reads or is read by."""
+    files = list(case.of_kind(EnvironmentFacts))
+    names = {file.path: {assignment.variable for assignment in facts.assignments} for file, facts in files}
+    together = {path: set(own) for path, own in names.items()}
+    for file, facts in files:
+        for named in facts.files:
+            for path in names:
+                if path != file.path and fnmatchcase(_last(path), _last(named)):
+                    together[file.path] |= names[path]
+                    together[path] |= names[file.path]
+    return together
+
+
 @rule("HEX409", severity=Severity.WARNING)
 def both_dsp_variables(case: Case) -> Iterable[Said]:
     """Which of two variables is read depends on the board."""
+    together = _set_together(case)
     for file, facts in case.of_kind(EnvironmentFacts):
         names = {assignment.variable for assignment in facts.assignments}
         for pair in _pairs():
-            if case.plan.system in pair.systems and pair.variable in names and pair.needs not in names:
+            if case.plan.system not in pair.systems or pair.variable not in names:
+                continue
+            if pair.needs not in together[file.path]:
                 yield Said(
                     file=file.path,
                     found=f"sets {pair.variable} and not {pair.needs}",

@@ -85,6 +85,8 @@ SEEDS: dict[str, tuple[bytes, ...]] = {
         b'#!/bin/sh\nexport ADSP_LIBRARY_PATH="$D/dsp;/vendor/dsp"\nDSP_LIBRARY_PATH=$D;/v ./run \\\n -x\n',
         b'[Service]\nEnvironment="ADSP_LIBRARY_PATH=/a;/b"\nExecStart=/bin/sh -c "DSP_LIBRARY_PATH=/a exec x"\n',
         b"services:\n  a:\n    environment:\n      - LD_LIBRARY_PATH=/a\n",
+        b"services:\n  a: {environment: {LD_LIBRARY_PATH: /a}, command: sh -c 'LD_LIBRARY_PATH=/a x'}\n",
+        b"#!/bin/sh\ncat <<E\nE\n. ./a\nLD_LIBRARY_PATH=/a\n",
         b"@echo off\r\nset ADSP_LIBRARY_PATH=%~dp0\r\n",
     ),
     "android-manifest": (text(_MANIFEST), compiled(_MANIFEST), compiled(_MANIFEST, utf8=True)),

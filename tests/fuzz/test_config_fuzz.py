@@ -39,7 +39,8 @@ LINES = st.lists(
         ["#!/bin/sh", "[Service]", "services:", "@echo off", "export ADSP_LIBRARY_PATH=", "Environment=", '"', "'",
          "DSP_LIBRARY_PATH=/a;/b", "LD_LIBRARY_PATH", ": /x", "\\", "$D/dsp", " ", "\n", "\r\n", "\t", "format 1\n",
          "package x 1\n", "variant context=", "$(", ")", 'adb shell "', "ExecStart=/bin/sh -c ", "echo ", ";/b", '\\"',
-         "set ADSP_LIBRARY_PATH=", ":", ",", "```", "graph g", "\x85", "\u2028", "é"]
+         "set ADSP_LIBRARY_PATH=", ":", ",", "```", "graph g", "\x85", "\u2028", "é", "cat <<E\n", "E\n", "a: {environment: {", "}}\n", "- ",
+         "EnvironmentFile=", "command: sh -c ", ". ./", "&a", "*a", "|\n"]
     ),
     max_size=24,
 ).map("".join)  # fmt: skip

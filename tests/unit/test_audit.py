@@ -117,6 +117,28 @@ def test_models_alone_are_not_judged_by_a_system_that_nobody_named(saved):
     ] != []
 
 
+@pytest.mark.parametrize(
+    ("name", "script"),
+    [
+        ("run.bat", b"@echo off\r\nset ADSP_LIBRARY_PATH=%~dp0\r\n"),
+        ("run.ps1", b"$env:ADSP_LIBRARY_PATH = $PSScriptRoot\n"),
+    ],
+)
+def test_scripts_of_windows_alone_are_judged_as_of_windows(saved, name, script):
+    (one,) = audit(saved({name: script})).sets
+
+    assert (one.system, one.abi) == ("windows", "windows-arm64")
+    assert one.findings == ()
+
+
+def test_scripts_of_two_systems_are_judged_as_of_linux(saved):
+    (one,) = audit(
+        saved({"run.bat": b"set DSP_LIBRARY_PATH=x\n", "run.sh": b"export DSP_LIBRARY_PATH=x\n"})
+    ).sets
+
+    assert one.system == "linux"
+
+
 @pytest.mark.parametrize("place", ["pipe", "loop", "/dev/zero"])
 def test_what_never_ends_is_refused_at_once(tmp_path, place):
     os.mkfifo(tmp_path / "pipe")

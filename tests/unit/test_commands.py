@@ -113,15 +113,47 @@ def test_a_missing_manifest_is_exit_code_2_without_a_traceback(tmp_path):
     assert "Traceback" not in refused.stderr
 
 
-def test_a_reader_that_goes_away_is_no_error(tmp_path):
-    code = f'"{sys.executable}" -c "from packager.commands.program import main; main()" socs | head -1'
+PROGRAM = f'"{sys.executable}" -c "from packager.commands.program import main; main()"'
+
+
+@pytest.mark.parametrize(("to", "unbuffered"), [("2>errors | head -c 1", ""), ("2>&1 | true", "1")])
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        ("socs", 0),
+        ("explain 1008", 0),
+        ("explain nonsense", 2),
+        ("inspect *.so", 0),
+        ("inspect --json *.so", 0),
+        ("audit *.so", 1),
+        ("audit --json *.so", 1),
+        ("audit text", 3),
+        ("plan --json", 2),
+        ("nosuch", 2),
+    ],
+)
+def test_the_exit_code_is_the_commands_own_when_nobody_reads_to_the_end(
+    arguments, code, to, unbuffered, tmp_path
+):
+    for number in range(3):
+        (tmp_path / f"libQnnHtpV7{number}Skel.so").write_bytes(b"\x7fELF")
+    (tmp_path / "text").write_text("text")
+    (tmp_path / "errors").touch()
 
     piped = subprocess.run(
-        ["bash", "-c", f"set -o pipefail; {code}"], capture_output=True, text=True, check=False
+        ["bash", "-c", f"{PROGRAM} {arguments} {to}; exit ${{PIPESTATUS[0]}}"],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONUNBUFFERED": unbuffered},
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
-    assert "Traceback" not in piped.stderr
-    assert "Broken" not in piped.stderr
+    said = piped.stderr + (tmp_path / "errors").read_text()
+    assert piped.returncode == code, said
+    assert "Traceback" not in said
+    assert "Broken" not in said
+    assert "ignored" not in said
 
 
 def test_a_defect_is_exit_code_70_and_asks_for_a_report(capsys):
@@ -171,7 +203,7 @@ def test_a_source_date_epoch_that_no_format_can_hold_is_refused(tmp_path, monkey
 
 
 def test_a_number_that_json_cannot_say_becomes_null(capsys):
-    from packager.commands.support import print_json
+    from packager.commands.streams import print_json
 
     print_json({"cosine": float("nan"), "list": [1.5, float("inf")]})
 

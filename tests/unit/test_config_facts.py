@@ -118,6 +118,9 @@ def test_a_genie_configuration_names_its_files(saved):
         ("# Run\n```powershell\n$env:ADSP_LIBRARY_PATH = 'x'\n```\n", "other"),
         ("import os\nos.environ['ADSP_LIBRARY_PATH'] = '/x'\n", "other"),
         (b"#!/bin/sh\n\0ADSP_LIBRARY_PATH=/x\n", "other"),
+        ("#!/bin/sh\ncat <<EOF\nADSP_LIBRARY_PATH=/x\nEOF\n", "other"),
+        ("services:\n  a: {environment: {ADSP_LIBRARY_PATH: /x}}\n", "environment"),
+        ("services:\n  a: [ADSP_LIBRARY_PATH=/x\n", "other"),
     ],
 )
 def test_a_file_is_known_by_what_it_says(saved, content, kind):
@@ -220,9 +223,9 @@ def test_key_paths_are_bounded():
         ),
         ("# x\nADSP_LIBRARY_PATH=/a;/b\n", "environment", [(2, "ADSP_LIBRARY_PATH", "/a;/b", True)]),
         (
-            "services:\n  a:\n    environment:\n      - DSP_LIBRARY_PATH=/a;/b\n      LD_LIBRARY_PATH: '/c'\n",
+            "services:\n  a:\n    environment:\n      - DSP_LIBRARY_PATH=/a;/b\n  b:\n    environment:\n      LD_LIBRARY_PATH: '/c'\n",
             "compose",
-            [(4, "DSP_LIBRARY_PATH", "/a;/b", True), (5, "LD_LIBRARY_PATH", "/c", True)],
+            [(4, "DSP_LIBRARY_PATH", "/a;/b", True), (7, "LD_LIBRARY_PATH", "/c", True)],
         ),
         (
             '#!/bin/sh\nexport ADSP_LIBRARY_PATH="$(cd "$(dirname "$0")"; pwd)/dsp;\\\n/dsp"\necho "DSP_LIBRARY_PATH=$X" # DSP_LIBRARY_PATH=/y\n',
@@ -244,9 +247,45 @@ def test_key_paths_are_bounded():
             "compose",
             [(4, "DSP_LIBRARY_PATH", "/a;/b", True)],
         ),
+        (
+            "[Service]\nExecStart=/bin/bash -lc 'DSP_LIBRARY_PATH=/a;/b exec x'\n",
+            "systemd",
+            [(2, "DSP_LIBRARY_PATH", "/a;/b", False)],
+        ),
         ("set ADSP_LIBRARY_PATH=C:\\x\\\nset B=1\n", "batch", [(1, "ADSP_LIBRARY_PATH", "C:\\x\\", True)]),
         ('@echo off\r\nset "ADSP_LIBRARY_PATH=%~dp0"\r\n', "batch", [(2, "ADSP_LIBRARY_PATH", "%~dp0", True)]),
         ("$env:ADSP_LIBRARY_PATH = 'C:\\x;C:\\y'\n", "batch", [(1, "ADSP_LIBRARY_PATH", "C:\\x;C:\\y", True)]),
+        (
+            "#!/bin/sh\ncat <<EOF\nDSP_LIBRARY_PATH=/no\nEOF\ncat > a.sh <<-'E' <<\\F\nDSP_LIBRARY_PATH=/no\n\tE\nDSP_LIBRARY_PATH=/no\nF\nDSP_LIBRARY_PATH=/a\n",
+            "shell",
+            [(10, "DSP_LIBRARY_PATH", "/a", True)],
+        ),
+        (
+            "#!/bin/sh\nadb shell <<EOF\nDSP_LIBRARY_PATH=/a ./run\nEOF\ncat <<E | sh\nDSP_LIBRARY_PATH=/b ./run\nE\n",
+            "shell",
+            [(3, "DSP_LIBRARY_PATH", "/a", True), (6, "DSP_LIBRARY_PATH", "/b", True)],
+        ),
+        (
+            '#!/bin/sh\nx=$((1<<2))\necho "a <<EOF"\ngrep b <<<EOF\ncat <<NEVER\nDSP_LIBRARY_PATH=/a\nEOF\n2\n',
+            "shell",
+            [(6, "DSP_LIBRARY_PATH", "/a", True)],
+        ),
+        (
+            "services:\n  a:\n    environment: {DSP_LIBRARY_PATH: '/a;/b', X: 1}\n    command: sh -c \"ADSP_LIBRARY_PATH=/a;/b ./run\"\n",
+            "compose",
+            [(3, "DSP_LIBRARY_PATH", "/a;/b", True), (4, "ADSP_LIBRARY_PATH", "/a;/b", False)],
+        ),
+        (
+            "x-env: &env\n  DSP_LIBRARY_PATH: /a\nservices:  # all\n  a:\n    environment: *env\n    entrypoint: [/bin/bash, -lc, 'ADSP_LIBRARY_PATH=$$HERE/a ./run']\n",
+            "compose",
+            [(2, "DSP_LIBRARY_PATH", "/a", True), (6, "ADSP_LIBRARY_PATH", "$HERE/a", True)],
+        ),
+        (
+            "services:\n  a:\n    command:\n      - sh\n      - -c\n      - |\n        cd /x\n        DSP_LIBRARY_PATH=/a ./run\n",
+            "compose",
+            [(8, "DSP_LIBRARY_PATH", "/a", True)],
+        ),
+        ("services:\n  a:\n    command: run DSP_LIBRARY_PATH=/a\n    image: x\n    environment: [DSP_LIBRARY_PATH]\n", "compose", []),
     ],
 )  # fmt: skip
 def test_an_environment_says_what_it_sets_for_loaders(saved, text, dialect, wanted):

@@ -1,9 +1,11 @@
 """Error codes in words."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from packager.catalog import rule_rows, table
-from packager.decoder import explain_code
+from packager.decoder import explain_code, why_unknown
 
 
 @pytest.mark.parametrize(
@@ -96,6 +98,50 @@ def test_a_word_before_a_number_does_not_hide_it(text, code):
 
     assert found is not None
     assert found.code == code
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("99999", "0x1869f & 0xffff = 34463"),
+        ("70000", "0x11170 & 0xffff = 4464"),
+        ("-1", "lines before"),
+        ("-5005", "lines before"),
+        (str(1 << 64), "more than the 64 bits"),
+        ("9" * 1000, "more than the 64 bits"),
+        (str(-(1 << 70)), "more than the 64 bits"),
+        ("0x80000001", "FastRPC"),
+        ("0", "success"),
+        ("17", "no code of the tables"),
+    ],
+)
+def test_a_number_that_is_no_code_is_said_to_be_none_and_why(text, why):
+    assert explain_code(text) is None
+    said = why_unknown(text)
+
+    assert said is not None
+    assert said.startswith(f"{text} is no code of the tables")
+    assert why in said
+
+
+@given(st.integers(min_value=-(1 << 70), max_value=1 << 70), st.sampled_from([str, hex]))
+def test_a_number_is_explained_or_said_to_be_no_code_and_never_placed_in_a_range_it_is_not_in(number, form):
+    known, unknown = explain_code(form(number)), why_unknown(form(number))
+
+    assert (known is None) or (unknown is None)
+    if known and not known.exact:
+        assert known.code == number
+    if known and known.masked:
+        assert number > 0xFFFF
+        assert known.code == number & 0xFFFF
+
+
+@pytest.mark.parametrize("text", ["0xffffffff80000406", str(0xFFFFFFFF80000406)])
+def test_a_fastrpc_code_is_known_when_a_log_widened_its_sign(text):
+    found = explain_code(text)
+
+    assert found is not None
+    assert (found.code, found.masked) == (0x80000406, False)
 
 
 def test_a_code_names_the_rules_that_prevent_it():

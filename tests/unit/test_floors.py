@@ -17,10 +17,11 @@ ROOT = Path(packager.__file__).parent
 FLOORS = {
     0: (
         "__init__", "errors", "model", "versions", "resources", "templating", "files", "catalog", "codeprint",
+        "visible",
     ),
     1: (
         "facts", "manifest", "manifest_model", "manifest_problems", "manifest_schema", "diagnostics",
-        "source_map", "toml_errors", "bundle", "plan_model", "naming", "decoder",
+        "source_map", "toml_errors", "bundle", "plan_model", "naming", "decoder", "log_lines",
     ),
     2: ("store", "sources", "compilers"),
     3: ("plan", "lock"),
@@ -28,7 +29,7 @@ FLOORS = {
     5: ("runtime_config", "runner", "layouts"),
     6: ("formats",),
     7: ("assets", "contexts", "staging", "emission", "inference", "audit", "report_model"),
-    8: ("pipeline", "report", "plan_report", "audit_report", "inspection", "explanation", "project"),
+    8: ("pipeline", "report", "progress", "plan_report", "audit_report", "inspection", "explanation", "project"),
     9: ("commands",),
 }  # fmt: skip
 FLOOR_OF = {module: floor for floor, modules in FLOORS.items() for module in modules}

@@ -148,6 +148,52 @@ def test_HEX409_is_silent_for_both_and_for_one_that_suffices(scripted, system, t
     assert rules(scripted(text, with_plan(Case(plan=sound_case().plan), system=system))) == []
 
 
+ONE = "ADSP_LIBRARY_PATH=/x/dsp\n"
+OTHER = "DSP_LIBRARY_PATH=/x/dsp\n"
+
+
+@pytest.fixture
+def packed(tmp_path):
+    """The sound case with files of these texts at these paths."""
+
+    def make(files: dict[str, str]) -> Case:
+        case = sound_case()
+        for number, (name, text) in enumerate(files.items()):
+            path = tmp_path / str(number)
+            path.write_text(text)
+            case = with_file(case, staged(name, "environment", read_environment(path)))
+        return case
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("user", "text"),
+    [
+        ("app.service", f"[Service]\nEnvironment={ONE}EnvironmentFile=-/etc/default/app\n"),
+        ("app.service", f"[Service]\nEnvironmentFile=/etc/default/*\nEnvironment={ONE}"),
+        ("compose.yaml", f"services:\n a:\n  environment: [{ONE.strip()}]\n  env_file: ./etc/default/app\n"),
+        ("compose.yaml", f"services:\n a:\n  environment: [{ONE.strip()}]\n  env_file: [{{path: app}}]\n"),
+        ("run.sh", f"#!/bin/sh\n{ONE}. ./etc/default/app\n"),
+        ("run.sh", f'#!/bin/sh\n{ONE}set -a; source "$HERE/app"\n'),
+    ],
+)
+def test_HEX409_is_silent_where_the_other_variable_is_in_a_file_that_is_read_too(packed, user, text):
+    assert rules(packed({user: text, "etc/default/app": OTHER})) == []
+
+
+def test_HEX409_fires_where_neither_a_file_nor_one_that_it_reads_sets_the_other(packed):
+    unit = f"[Service]\nEnvironment={ONE}EnvironmentFile=/etc/default/app\n"
+
+    assert rules(packed({"app.service": unit, "etc/default/app": ONE})) == ["HEX409"] * 2
+
+
+def test_HEX409_fires_where_the_other_variable_is_in_a_file_that_nobody_reads(packed):
+    unit = f"[Service]\nEnvironment={ONE}EnvironmentFile=/etc/default/other\n"
+
+    assert rules(packed({"app.service": unit, "etc/default/app": OTHER})) == ["HEX409"]
+
+
 def test_HEX410_fires_where_the_boards_folder_is_first_for_the_dsp(scripted):
     found = told(scripted(BOTH.format("/vendor/lib/rfsa/adsp;$HERE/dsp")))
 

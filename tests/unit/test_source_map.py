@@ -137,10 +137,10 @@ def test_names_and_texts_cannot_control_the_terminal():
     block = source.block(Span(1, 1, 1, 2), 'unknown "\x1b\n"', "first\x1b\nsecond\x07")
 
     assert block.splitlines() == [
-        'a·[2J.toml:1:1: unknown "··"',
-        '    1 | k = "·[31m·"',
-        "      | ^ first·",
-        "      | second·",
+        r'a\x1b[2J.toml:1:1: unknown "\x1b\n"',
+        r'    1 | k = "\x1b[31m\u202e"',
+        r"      | ^ first\x1b",
+        r"      | second\x07",
     ]
 
 
