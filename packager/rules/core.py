@@ -60,12 +60,16 @@ class Finding(Frozen):
 
 
 class Said(NamedTuple):
-    """What a rule yields; id, severity, title and symptom are added from its registration and table."""
+    """What a rule yields; id, severity, title and symptom are added from its registration and table.
+
+    `fault` chooses the words where the rule's row has several.
+    """
 
     file: str
     found: str
     wanted: str
     fix: str
+    fault: str = ""
 
 
 class Examined(Frozen):
@@ -176,9 +180,12 @@ def judge(case: Case, stage: Stage) -> tuple[Finding, ...]:
             rule=r.id,
             severity=r.severity,
             target=case.plan.label,
-            title=words[r.id].title,
-            on_device=words[r.id].on_device,
-            **said._asdict(),
+            title=(text := words[r.id].of(said.fault)).title,
+            on_device=text.on_device,
+            file=said.file,
+            found=said.found,
+            wanted=said.wanted,
+            fix=said.fix,
         )
         for r in all_rules().values()
         if r.stage is stage and not (r.wish and case.inferred)

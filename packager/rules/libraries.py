@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from fnmatch import fnmatchcase
 
 from packager import catalog
+from packager.bundle import BundleFile
 from packager.catalog import role_file
 from packager.facts.types import DamagedFacts, ElfFacts, PeFacts
-from packager.plan_model import TargetPlan
 from packager.rules.core import Case, Said, Severity, rule
 from packager.rules.reading import (
     HEXAGON,
@@ -19,10 +20,11 @@ from packager.rules.reading import (
     misfit,
     misnamed,
     packed_for,
+    parents,
     socs_of,
     vendor_roles,
 )
-from packager.rules.table import host_libraries
+from packager.rules.table import host_libraries, word
 from packager.versions import numbers
 
 
@@ -41,36 +43,80 @@ def whole_files(case: Case) -> Iterable[Said]:
 
 @rule("HEX106", severity=Severity.ERROR)
 def every_needed_library_once(case: Case) -> Iterable[Said]:
-    """What the target's SoCs load has to be there, and in one place only.
-
-    Somebody else's package without a backend is not expected to bring what goes with one.
-    """
-    if case.inferred and case.one("backend") is None:
-        return
+    """What the target's SoCs load has to be there, in one place, and under the very name that is opened."""
     there = defaultdict(list)
     for examined in case.files:
-        there[examined.file.role, examined.file.arch].append(examined.file.path)
-    for (role, arch), name in _needed(case.plan).items():
-        paths = there[role, arch]
+        there[examined.file.role, examined.file.arch].append(examined.file)
+    for (role, arch), name in _needed(case).items():
+        files = _as_loaded(there[role, arch])
         reason = f"for {socs_of(case.plan, arch)}" if arch else "for every SoC"
-        if not paths:
+        if not files:
             yield Said(
                 file=name,
                 found="no such file in the package",
                 wanted=f"one, {reason}",
-                fix=f"add {name} from QAIRT {case.plan.runtime_set.release.version}",
+                fix=f"add {name} from QAIRT {case.plan.runtime_set.release.version}".rstrip(),
+                fault="missing",
             )
-        elif len(paths) > 1:
+        elif len(files) > 1:
             yield Said(
-                file=paths[1],
-                found=f"{len(paths)} copies: {', '.join(paths)}",
+                file=files[1].path,
+                found=f"{len(files)} copies: {', '.join(file.path for file in files)}",
                 wanted=f"one, {reason}",
-                fix=f"keep {paths[0]} only; which of them is loaded depends on search paths",
+                fix=f"keep {files[0].path} only; which of them is loaded depends on search paths",
+                fault="twice",
+            )
+    yield from _misspelt(case)
+
+
+def _as_loaded(files: list[BundleFile]) -> list[BundleFile]:
+    """The files of one role. Equal ones count as one where each lies in a folder of another DSP."""
+    domains = {_domain(file) for file in files}
+    equal = len({file.blob.sha256 for file in files}) == 1
+    return files[:1] if equal and None not in domains and len(domains) == len(files) else files
+
+
+def _domain(file: BundleFile) -> str | None:
+    """The nearest folder above that is named for a DSP."""
+    patterns = word("HEX106", "domains").split()
+    return next(
+        (
+            folder
+            for folder in parents(file.path)
+            if any(fnmatchcase(folder.rpartition("/")[2].lower(), pattern) for pattern in patterns)
+        ),
+        None,
+    )
+
+
+def _misspelt(case: Case) -> Iterator[Said]:
+    """Loaders open files by their exact names, unless the system ignores capitals."""
+    system = case.plan.system
+    for examined in case.files:
+        file, role = examined.file, vendor_roles().get(examined.file.role)
+        if role is None or system not in role.files or system == word("HEX106", "ignores_case"):
+            continue
+        name = role.files[system].format(arch=file.arch)
+        if file.name != name and file.name.lower() == name.lower():
+            yield Said(
+                file=file.path,
+                found=file.name,
+                wanted=name,
+                fix=f"rename it to {name}",
+                fault="letters",
             )
 
 
-def _needed(plan: TargetPlan) -> dict[tuple[str, int | None], str]:
-    """File name by (role, Hexagon architecture). Catalogues have a rule of their own."""
+def _needed(case: Case) -> dict[tuple[str, int | None], str]:
+    """File name by (role, Hexagon architecture). Catalogues have a rule of their own.
+
+    Somebody else's package without a backend is not expected to bring what goes with one; but one with both
+    a stub and its skel needs the backend that opens them.
+    """
+    plan = case.plan
+    if case.inferred and case.one("backend") is None:
+        paired = {e.file.arch for e in case.files if e.file.role == "stub" and case.one("skel", e.file.arch)}
+        return {("backend", None): role_file("backend", plan.system)} if paired else {}
     needed = {
         (wanted.role, wanted.arch): wanted.name
         for wanted in plan.runtime_set.files

@@ -13,12 +13,20 @@ from packager.catalog import rule_rows, table
 from packager.model import Frozen
 
 
+class FaultText(Frozen):
+    """The words for one of the faults that a rule tells apart; `on_device` is as in RuleText."""
+
+    title: str
+    on_device: str = ""
+
+
 class RuleText(Frozen):
     """What a person reads about a rule, and what the rule knows of the world.
 
     `title` is a clause that follows the file's name; `on_device` is what the fault looks like on the
     device; `catalogue` are the ids of the collection of field reports that the rule answers. `given` holds
-    the rule's own numbers and names, so that they can be corrected without touching logic.
+    the rule's own numbers and names, so that they can be corrected without touching logic. `faults` are the
+    words for single faults of a rule that has several, by the name that the rule gives them.
     """
 
     id: str
@@ -27,7 +35,12 @@ class RuleText(Frozen):
     on_device: str = ""
     catalogue: tuple[str, ...] = ()
     given: dict[str, int | str] = Field(default_factory=dict)
+    faults: dict[str, FaultText] = Field(default_factory=dict)
     source: str
+
+    def of(self, fault: str) -> FaultText:
+        """The words for a fault; those of the rule itself where it has none of its own."""
+        return self.faults.get(fault) or FaultText(title=self.title, on_device=self.on_device)
 
 
 class HostLibrary(Frozen):
