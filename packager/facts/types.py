@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from packager.errors import Fault, UnreadableFile
 from packager.facts.config_types import (
     AiHubFacts,
     AiHubReleaseFacts,
@@ -236,11 +237,19 @@ class ArchiveFacts(Frozen):
 
 
 class DamagedFacts(Frozen):
-    """A file that stops making sense at `offset`."""
+    """A file that stops making sense at `offset`, or that could not be read for another reason, which `fault`
+    says.
+    """
 
     kind: Literal["damaged"] = "damaged"
     offset: int
     reason: str
+    fault: Fault = "damaged"
+
+    @classmethod
+    def of(cls, error: UnreadableFile) -> DamagedFacts:
+        """What a reader found."""
+        return cls(offset=error.offset, reason=error.reason, fault=error.fault)
 
 
 class OtherFacts(Frozen):

@@ -264,6 +264,7 @@ def files_that_are_there(case: Case) -> Iterable[Said]:
                 found=f"names {missing[0]}{more}, not in the package",
                 wanted=f"{there[near[0]].file.path}?" if near else "files that are there",
                 fix="correct the path, which begins at the configuration's own folder, or add the file",
+                absent=True,
             )
 
 

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import NamedTuple, TypeVar
 
 from packager.bundle import BundleFile, BundleLink
-from packager.facts.types import ContextFacts, Facts, OnnxFacts
+from packager.facts.types import ContextFacts, DamagedFacts, Facts, OnnxFacts
 from packager.manifest_model import Allow
 from packager.model import Frozen
 from packager.plan_model import TargetPlan
@@ -62,7 +62,8 @@ class Finding(Frozen):
 class Said(NamedTuple):
     """What a rule yields; id, severity, title and symptom are added from its registration and table.
 
-    `fault` chooses the words where the rule's row has several.
+    `fault` chooses the words where the rule's row has several. What is `absent` may lie in a folder that
+    could not be looked into: then nothing is said of it.
     """
 
     file: str
@@ -70,6 +71,7 @@ class Said(NamedTuple):
     wanted: str
     fix: str
     fault: str = ""
+    absent: bool = False
 
 
 class Examined(Frozen):
@@ -113,6 +115,11 @@ class Case(Frozen):
     inferred: bool = False
     proofs: tuple[Proof, ...] = ()
     asked: tuple[Asked, ...] = ()
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether a folder could not be looked into, so that nobody knows what is missing."""
+        return any(isinstance(e.facts, DamagedFacts) and e.facts.fault == "closed" for e in self.files)
 
     def one(self, role: str, arch: int | None = None) -> Examined | None:
         """The file of this role (and Hexagon arch), readable or not; None when there is none."""
@@ -190,6 +197,7 @@ def judge(case: Case, stage: Stage) -> tuple[Finding, ...]:
         for r in all_rules().values()
         if r.stage is stage and not (r.wish and case.inferred)
         for said in r.judge(case)
+        if not (said.absent and case.incomplete)
     )
 
 

@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 from packager import catalog
 from packager.bundle import BundleFile
 from packager.catalog import role_file
+from packager.errors import Fault
 from packager.facts.types import DamagedFacts, ElfFacts, PeFacts
 from packager.rules.core import Case, Said, Severity, rule
 from packager.rules.reading import (
@@ -27,17 +28,42 @@ from packager.rules.reading import (
 from packager.rules.table import host_libraries, word
 from packager.versions import numbers
 
+# What is wanted of a file that could not be read, and the way there.
+_WAYS_OUT: dict[Fault, tuple[str, str]] = {
+    "damaged": (
+        "a file that can be read to its end",
+        "fetch the file again, and compare its size and sha256 with the original",
+    ),
+    "encrypted": (
+        "a file that can be read without a password",
+        "unpack the archive with its password, and audit the folder",
+    ),
+    "unsafe": (
+        "an archive that can be unpacked without harm",
+        "pack it again without that member; do not unpack it as it is",
+    ),
+    "repeated": (
+        "one file of this name",
+        "pack the archive again; programs disagree whether the first or the last one counts",
+    ),
+    "unreadable": ("a file that may be read", "get the right to read it, and audit again"),
+    "closed": ("a folder that may be read", "get the right to read it; what is in it was not judged"),
+}
+
 
 @rule("HEX101", severity=Severity.ERROR)
 def whole_files(case: Case) -> Iterable[Said]:
     """A file that cannot be read to its end. No other rule speaks about it."""
     for examined in case.files:
         if isinstance(examined.facts, DamagedFacts):
+            facts = examined.facts
+            wanted, fix = _WAYS_OUT[facts.fault]
             yield Said(
                 file=examined.file.path,
-                found=f"at byte {examined.facts.offset}: {examined.facts.reason}",
-                wanted="a file that can be read to its end",
-                fix="fetch the file again, and compare its size and sha256 with the original",
+                found=f"at byte {facts.offset}: {facts.reason}" if facts.fault == "damaged" else facts.reason,
+                wanted=wanted,
+                fix=fix,
+                fault=facts.fault,
             )
 
 
@@ -57,6 +83,7 @@ def every_needed_library_once(case: Case) -> Iterable[Said]:
                 wanted=f"one, {reason}",
                 fix=f"add {name} from QAIRT {case.plan.runtime_set.release.version}".rstrip(),
                 fault="missing",
+                absent=True,
             )
         elif len(files) > 1:
             yield Said(
@@ -233,6 +260,7 @@ def everything_linked_to(case: Case) -> Iterable[Said]:
                 found=f"links to {', '.join(missing)}",
                 wanted=f"in the package, or part of every {catalog.systems()[plan.system].name} with an NPU",
                 fix=f"add {'it' if len(missing) == 1 else 'them'} beside {file.name}",
+                absent=True,
             )
 
 

@@ -54,6 +54,7 @@ def licences_of_vendor_files(case: Case) -> Iterable[Said]:
             found=f"{len(vendor)} vendor files without {', '.join(missing) or 'any licence text'}",
             wanted="the licence texts that came with them",
             fix="add the licence files of the QAIRT release, or allow this and say how they are delivered",
+            absent=True,
         )
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 
 from packager import catalog
 from packager.bundle import BundleLink
-from packager.facts.types import ElfFacts, OtherFacts, PeFacts
+from packager.errors import Fault
+from packager.facts.types import DamagedFacts, ElfFacts, OtherFacts, PeFacts
 from packager.rules.core import Case, Examined
+from packager.rules.table import texts
 from tests.unit.rule_cases import (
     TARGETS,
     damaged,
@@ -42,6 +46,24 @@ def test_HEX101_fires_alone_for_a_damaged_file(path):
 
     assert [(f.rule, f.file) for f in found] == [("HEX101", path)]
     assert found[0].found == "at byte 4096: the section table is missing"
+
+
+@pytest.mark.parametrize("fault", get_args(Fault))
+def test_HEX101_fires_with_the_words_of_each_fault(fault):
+    facts = DamagedFacts(offset=9, reason="why", fault=fault)
+    case = with_file(sound_case(), staged("share/x", "damaged", facts))
+
+    (finding,) = findings(case)
+
+    assert finding.title == texts()["HEX101"].faults[fault].title
+    assert finding.found == ("at byte 9: why" if fault == "damaged" else "why")
+
+
+def test_HEX101_fires_alone_where_a_folder_could_not_be_looked_into():
+    facts = DamagedFacts(offset=0, reason="Permission denied", fault="closed")
+    case = with_file(without(sound_case(), SKEL), staged("dsp", "damaged", facts))
+
+    assert [finding.rule for finding in findings(case)] == ["HEX101"]
 
 
 def test_HEX101_is_silent_about_files_of_no_known_format():
