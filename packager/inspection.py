@@ -163,7 +163,7 @@ _HEADLINES: dict[type[Any], tuple[str, ...]] = {
 def summary(facts: Facts) -> str:
     """The facts that tell one file from another, in one line; nothing for a file of no known format."""
     if isinstance(facts, OtherFacts):
-        return ""
+        return facts.stand_in or ""
     # A kind without headlines of its own shows what it has first.
     names = _HEADLINES.get(type(facts)) or tuple(name for name, _ in _scalars(facts))[:3]
     words = [f"{name} {value}" for name, value in _scalars(facts) if name in names]

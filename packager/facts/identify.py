@@ -19,6 +19,7 @@ from packager.facts.json_text import json_kind
 from packager.facts.onnx_sniff import is_onnx
 from packager.facts.reading import is_folder, opened
 from packager.facts.runner_config import is_runner_config
+from packager.facts.stand_in import stand_in
 from packager.facts.tar import BLOCK, begins_like_tar
 from packager.facts.types import DamagedFacts, Facts, OtherFacts
 from packager.facts.yaml_text import yaml_kind
@@ -76,7 +77,8 @@ def read(path: Path) -> Facts:
     """
     kind = identify(path)
     if kind not in _READERS:
-        return OtherFacts()
+        with opened(path) as (stream, size):
+            return OtherFacts(stand_in=stand_in(stream, size))
     module, name = _READERS[kind]
     reader = getattr(importlib.import_module(module), name)
     return cast("Callable[[Path], Facts]", reader)(path)

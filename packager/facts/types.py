@@ -22,6 +22,7 @@ from packager.facts.config_types import (
     ModelPackageFacts,
     RunnerConfigFacts,
 )
+from packager.facts.stand_in import StandIn
 from packager.model import Frozen
 
 
@@ -253,9 +254,14 @@ class DamagedFacts(Frozen):
 
 
 class OtherFacts(Frozen):
-    """A file of no format that matters here (text, licence, configuration)."""
+    """A file of no format that matters here (text, licence, configuration).
+
+    `stand_in` says what it is where it holds nothing of its own: a pointer of Git LFS, a web page, no bytes,
+    or nothing but zeros.
+    """
 
     kind: Literal["other"] = "other"
+    stand_in: StandIn | None = None
 
 
 Facts = Annotated[

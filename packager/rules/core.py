@@ -181,23 +181,27 @@ def all_rules() -> dict[str, Rule]:
 
 def judge(case: Case, stage: Stage) -> tuple[Finding, ...]:
     """All findings of the rules of one stage, in the order of rule ids."""
-    words = texts()
     return tuple(
-        Finding(
-            rule=r.id,
-            severity=r.severity,
-            target=case.plan.label,
-            title=(text := words[r.id].of(said.fault)).title,
-            on_device=text.on_device,
-            file=said.file,
-            found=said.found,
-            wanted=said.wanted,
-            fix=said.fix,
-        )
+        _finding(r, case, said)
         for r in all_rules().values()
         if r.stage is stage and not (r.wish and case.inferred)
         for said in r.judge(case)
         if not (said.absent and case.incomplete)
+    )
+
+
+def _finding(rule: Rule, case: Case, said: Said) -> Finding:
+    title, on_device = texts()[rule.id].of(said.fault)
+    return Finding(
+        rule=rule.id,
+        severity=rule.severity,
+        target=case.plan.label,
+        title=title,
+        file=said.file,
+        found=said.found,
+        wanted=said.wanted,
+        fix=said.fix,
+        on_device=on_device,
     )
 
 

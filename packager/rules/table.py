@@ -14,10 +14,10 @@ from packager.model import Frozen
 
 
 class FaultText(Frozen):
-    """The words for one of the faults that a rule tells apart; `on_device` is as in RuleText."""
+    """The words for one of the faults that a rule tells apart; without `on_device` it is the rule's own."""
 
     title: str
-    on_device: str = ""
+    on_device: str | None = None
 
 
 class RuleText(Frozen):
@@ -38,9 +38,10 @@ class RuleText(Frozen):
     faults: dict[str, FaultText] = Field(default_factory=dict)
     source: str
 
-    def of(self, fault: str) -> FaultText:
-        """The words for a fault; those of the rule itself where it has none of its own."""
-        return self.faults.get(fault) or FaultText(title=self.title, on_device=self.on_device)
+    def of(self, fault: str) -> tuple[str, str]:
+        """(title, on_device) of a fault; those of the rule itself where it has none of its own."""
+        words = self.faults.get(fault) or FaultText(title=self.title)
+        return words.title, self.on_device if words.on_device is None else words.on_device
 
 
 class HostLibrary(Frozen):
