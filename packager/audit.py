@@ -113,7 +113,7 @@ def _contents(path: Path) -> tuple[list[Item], list[BundleLink]]:
     check_place(path)
     if path.is_file() and not isinstance(facts := examine(path), ArchiveFacts):
         return [Item(path.name, digest(path), facts)], []
-    items: list[Item] = []
+    items: dict[str, Item] = {}
     links: list[BundleLink] = []
     try:
         for found in examine_tree(path, "", digests=True):
@@ -121,10 +121,17 @@ def _contents(path: Path) -> tuple[list[Item], list[BundleLink]]:
             if found.about.link is not None:
                 links.append(BundleLink(path=name, target=found.about.link))
             elif found.facts is not None:
-                items.append(Item(name, found.blob or _UNKNOWN, found.facts))
+                item = Item(name, found.blob or _UNKNOWN, found.facts)
+                known = items.setdefault(name, item)
+                if known.blob != item.blob:
+                    items[name] = _repeated(known)
     except UnreadableFile as error:
         if path.is_dir():
             raise
-        damage = DamagedFacts(offset=error.offset, reason=error.reason)
-        return [Item(path.name, digest(path), damage)], []
-    return items, links
+        return [Item(path.name, digest(path), DamagedFacts.of(error))], []
+    return list(items.values()), links
+
+
+def _repeated(item: Item) -> Item:
+    reason = "another file of this name is in the archive, with other bytes"
+    return item._replace(facts=DamagedFacts(offset=0, reason=reason, fault="repeated"))

@@ -11,7 +11,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from packager.visible import visible
 
@@ -79,19 +79,24 @@ class VerificationFailed(HexpackError):
     exit_code = 5
 
 
+# Why a file could not be read to its end. `unsafe`: unpacking it would do harm; `repeated`: its archive has
+# another file of that name; `unreadable` and `closed`: a file or folder that the user may not read.
+Fault = Literal["damaged", "encrypted", "unsafe", "repeated", "unreadable", "closed"]
+
+
 class UnreadableFile(InputUnavailable):
     """A file stops making sense at `offset` (bytes from its start) for `reason`."""
 
-    def __init__(self, path: Path | str, offset: int, reason: str) -> None:
+    def __init__(self, path: Path | str, offset: int, reason: str, fault: Fault = "damaged") -> None:
         super().__init__(
             f"{path} is damaged or not what its content claims",
             evidence=(f"at byte {offset} (0x{offset:x}): {reason}",),
             fix="fetch or build the file again, and compare its size and sha256 with the original",
         )
-        self.path, self.offset, self.reason = path, offset, reason
+        self.path, self.offset, self.reason, self.fault = path, offset, reason, fault
 
     def __reduce__(self) -> tuple[object, ...]:
-        return UnreadableFile, (self.path, self.offset, self.reason)
+        return UnreadableFile, (self.path, self.offset, self.reason, self.fault)
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import stat
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
 from packager.errors import UnreadableFile
-from packager.facts.archive import read_archive
-from packager.facts.identify import examine
+from packager.facts import archive
+from packager.facts.identify import examine_found
 from packager.facts.oci import folder_blobs
-from packager.facts.reading import check_place
+from packager.facts.reading import check_place, is_folder, opened
 from packager.facts.tree import INSIDE, Found, examine_tree
 from packager.facts.types import (
     ArchiveFacts,
@@ -63,20 +64,26 @@ def files_below(paths: Iterable[Path]) -> list[Path]:
     files: list[Path] = []
     for path in paths:
         if path.is_dir() and not folder_blobs(path):
-            files += sorted(child for child in path.rglob("*") if child.is_file() and not child.is_symlink())
+            below = archive.files_below(path)
+            files += (child for child, about in below if about is None or not stat.S_ISLNK(about.st_mode))
         else:
             check_place(path)
-            files.append(path)
+            if path.is_file():
+                with opened(path):  # who names a file wants to know that it cannot be read
+                    files.append(path)
+            else:
+                files.append(path)
     return files
 
 
 def inspected(path: Path) -> Inspected:
     """A file's facts, and those of its members when it is an archive. Raises InputUnavailable."""
     try:
-        facts = read_archive(path) if path.is_dir() else examine(path)
+        image = is_folder(path) and folder_blobs(path)
+        facts = archive.read_archive(path) if image else examine_found(path)
         members = tuple(examine_tree(path, str(path))) if isinstance(facts, ArchiveFacts) else ()
     except UnreadableFile as error:
-        return Inspected(path, DamagedFacts(offset=error.offset, reason=error.reason), ())
+        return Inspected(path, DamagedFacts.of(error), ())
     return Inspected(path, facts, members)
 
 
@@ -103,8 +110,7 @@ def schema() -> dict[str, Any]:
 
 def print_inspected(file: Inspected) -> None:
     """Print what a file says about itself, and in one line each what is inside it."""
-    size = sum(m.about.size for m in file.members) if file.path.is_dir() else file.path.stat().st_size
-    say(f"{visible(str(file.path))}  {file.facts.kind}, {human_size(size)}")
+    say(f"{visible(str(file.path))}  {file.facts.kind}, {human_size(_size(file))}")
     rows = table("fact", "value")
     rows.show_header = False
     shown = Counter[str]()
@@ -119,6 +125,16 @@ def print_inspected(file: Inspected) -> None:
     if file.members:
         _print_members(file)
     say()
+
+
+def _size(file: Inspected) -> int:
+    """In bytes; 0 for a file that cannot even be asked."""
+    if is_folder(file.path):
+        return sum(member.about.size for member in file.members)
+    try:
+        return file.path.stat().st_size
+    except OSError:
+        return 0
 
 
 def _print_members(file: Inspected) -> None:
@@ -156,7 +172,7 @@ _HEADLINES: dict[type[Any], tuple[str, ...]] = {
 def summary(facts: Facts) -> str:
     """The facts that tell one file from another, in one line; nothing for a file of no known format."""
     if isinstance(facts, OtherFacts):
-        return ""
+        return facts.stand_in or ""
     # A kind without headlines of its own shows what it has first.
     names = _HEADLINES.get(type(facts)) or tuple(name for name, _ in _scalars(facts))[:3]
     words = [f"{name} {value}" for name, value in _scalars(facts) if name in names]

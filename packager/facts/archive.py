@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import os
 import re
 import stat
 import struct
@@ -29,6 +30,8 @@ AR_MAGIC = b"!<arch>\n"
 DEB_MARK = "debian-binary"
 _AR_HEADER = 60
 _MAX_ZIP_READ = 64 << 20  # the central directory of 100 000 members with names of 600 characters
+_UNIX = 3  # ZipInfo.create_system
+_ENCRYPTED = 1  # ZipInfo.flag_bits
 
 # What tells a member of the zip family, by a file it must hold. The first match wins.
 _ZIP_FAMILY = (
@@ -95,21 +98,52 @@ def _tar(path: Path, stream: BinaryIO, size: int, magic: bytes) -> Archive:
 
 def _folder_entries(root: Path) -> Iterator[Entry]:
     """Links are told and never followed, so one that leaves the folder does no harm."""
-    paths = (path for path in sorted(root.rglob("*")) if path.is_symlink() or path.is_file())
-    for number, path in enumerate(paths):
+    for number, (path, about) in enumerate(files_below(root)):
         if number >= MAX_MEMBERS:
             raise InputUnavailable(
                 f"{root} holds more than {MAX_MEMBERS} files", fix="name a folder further down"
             )
-        about = path.lstat()
-        link = path.readlink().as_posix() if path.is_symlink() else None
+        link = path.readlink().as_posix() if about and stat.S_ISLNK(about.st_mode) else None
         member = ArchiveMember(
             name=path.relative_to(root).as_posix(),
-            size=0 if link else about.st_size,
-            mode=stat.S_IMODE(about.st_mode),
+            size=about.st_size if about and stat.S_ISREG(about.st_mode) else 0,
+            mode=stat.S_IMODE(about.st_mode) if about else None,
             link=link,
         )
         yield Entry(member) if link else Entry(member, folder_file=path)
+
+
+def files_below(root: Path) -> Iterator[tuple[Path, os.stat_result | None]]:
+    """Files and links below a folder, by their names, and the folders among them that may not be read.
+
+    Pipes, sockets and devices are left out. What lies in a folder that may be listed and not searched has no
+    status. Raises InputUnavailable when the folder itself may not be read.
+    """
+    todo = _listed(root)
+    if todo is None:
+        raise InputUnavailable(f"{root} cannot be read", fix="check the permissions")
+    while todo:
+        path = todo.pop()
+        try:
+            about = path.lstat()
+        except OSError:
+            yield path, None
+            continue
+        if stat.S_ISREG(about.st_mode) or stat.S_ISLNK(about.st_mode):
+            yield path, about
+        elif stat.S_ISDIR(about.st_mode):
+            below = _listed(path)
+            if below is None:
+                yield path, about
+            todo += below or ()
+
+
+def _listed(folder: Path) -> list[Path] | None:
+    """What is in a folder, the last name first; None where it may not be read."""
+    try:
+        return sorted(folder.iterdir(), reverse=True)
+    except OSError:
+        return None
 
 
 class _Bounded:
@@ -131,7 +165,7 @@ def zip_directory(stream: BinaryIO) -> list[zipfile.ZipInfo]:
     return zipfile.ZipFile(cast("BinaryIO", _Bounded(stream))).infolist()
 
 
-# zipfile lets a forged directory raise all of these (RuntimeError for an encrypted link).
+# zipfile lets a forged directory raise all of these.
 ZIP_ERRORS = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, ValueError, RuntimeError)
 
 
@@ -140,7 +174,7 @@ def _zip(path: Path, stream: BinaryIO, size: int) -> Archive:
         archive = zipfile.ZipFile(cast("BinaryIO", _Bounded(stream)))
     except ZIP_ERRORS as error:
         raise UnreadableFile(path, 0, f"not a whole zip: {error}") from error
-    names = [info.filename for info in archive.infolist()]
+    names = [_slashed(info) for info in archive.infolist()]
     family = next((kind for kind, mark in _ZIP_FAMILY if any(mark.fullmatch(name) for name in names)), "zip")
     return Archive(family, _zip_entries(path, archive, size))
 
@@ -149,37 +183,48 @@ def _zip_entries(path: Path, archive: zipfile.ZipFile, size: int) -> Iterator[En
     listing = Listing(path, size)
     for info in archive.infolist():
         try:
-            member = _zip_member(listing, archive, info, size)
+            member = _zip_member(listing, path, archive, info, size)
         except ZIP_ERRORS as error:
             raise UnreadableFile(path, 0, f"not a whole zip: {error}") from error
         if member is not None:
-            yield Entry(member, None if member.link else functools.partial(_zip_stream, archive, info))
+            yield Entry(member, None if member.link else functools.partial(_zip_stream, path, archive, info))
 
 
 def _zip_member(
-    listing: Listing, archive: zipfile.ZipFile, info: zipfile.ZipInfo, size: int
+    listing: Listing, path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo, size: int
 ) -> ArchiveMember | None:
+    name = _slashed(info)
     if info.header_offset + info.compress_size > size:
-        listing.refuse(info.filename, "its data would end after the file does", info.header_offset)
+        listing.refuse(name, "its data would end after the file does", info.header_offset)
     attributes = info.external_attr >> 16
-    unix = info.create_system == 3 and attributes != 0
+    unix = info.create_system == _UNIX and attributes != 0
     link = None
     if unix and stat.S_ISLNK(attributes):
         if info.file_size > MAX_NAME:
-            listing.refuse(info.filename, f"a link of {info.file_size} bytes", info.header_offset)
-        link = _zip_stream(archive, info).read(MAX_NAME).decode("utf-8", "backslashreplace")
+            listing.refuse(name, f"a link of {info.file_size} bytes", info.header_offset)
+        link = _zip_stream(path, archive, info).read(MAX_NAME).decode("utf-8", "backslashreplace")
     return listing.checked(
-        # orig_filename: zipfile cuts the other one at a NUL
-        info.orig_filename,
+        name,
         0 if link else info.file_size,
-        folder=info.filename.endswith("/"),
+        folder=name.endswith("/"),
         mode=stat.S_IMODE(attributes) if unix else None,
         link=link,
         at=info.header_offset,
     )
 
 
-def _zip_stream(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Readable:
+def _slashed(info: zipfile.ZipInfo) -> str:
+    """A member's name with `/` between folders, where a program on Windows wrote its own separator.
+
+    It is `orig_filename`, as zipfile cuts the other one at a NUL.
+    """
+    name = info.orig_filename
+    return name if info.create_system == _UNIX else name.replace("\\", "/")
+
+
+def _zip_stream(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Readable:
+    if info.flag_bits & _ENCRYPTED:
+        raise UnreadableFile(path, info.header_offset, "only its password opens it", "encrypted")
     # zipfile lets the other methods unpack a block of 1 MiB to any size; no package is packed with them.
     if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise zipfile.BadZipFile(f"{info.filename} is compressed by method {info.compress_type}, not deflate")

@@ -172,7 +172,8 @@ class ModelPackageFacts(Frozen):
     """The manifest of an ONNX Runtime model package, or one of its components.
 
     `components` are the paths of components that are files or folders of their own, `shared_assets` the
-    paths of assets that lie elsewhere than usual. In a component by itself, `schema_version` is None.
+    paths of assets that lie elsewhere than usual. `schema_version` is None in a component by itself,
+    and in the form of packages before there was one (`component_models`, `model_variants`).
     """
 
     kind: Literal["model-package"] = "model-package"

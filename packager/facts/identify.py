@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO, Literal, cast
 
-from packager.errors import UnreadableFile
+from packager.errors import InputUnavailable, UnreadableFile
 from packager.facts.android_manifest import is_android_manifest
 from packager.facts.archive import AR_MAGIC, DEB_MARK
 from packager.facts.context_head import is_context
@@ -17,8 +17,9 @@ from packager.facts.environment import is_environment
 from packager.facts.inflate import compression, inflate_errors, inflated
 from packager.facts.json_text import json_kind
 from packager.facts.onnx_sniff import is_onnx
-from packager.facts.reading import opened
+from packager.facts.reading import is_folder, opened
 from packager.facts.runner_config import is_runner_config
+from packager.facts.stand_in import stand_in
 from packager.facts.tar import BLOCK, begins_like_tar
 from packager.facts.types import DamagedFacts, Facts, OtherFacts
 from packager.facts.yaml_text import yaml_kind
@@ -76,7 +77,8 @@ def read(path: Path) -> Facts:
     """
     kind = identify(path)
     if kind not in _READERS:
-        return OtherFacts()
+        with opened(path) as (stream, size):
+            return OtherFacts(stand_in=stand_in(stream, size))
     module, name = _READERS[kind]
     reader = getattr(importlib.import_module(module), name)
     return cast("Callable[[Path], Facts]", reader)(path)
@@ -87,7 +89,16 @@ def examine(path: Path) -> Facts:
     try:
         return read(path)
     except UnreadableFile as error:
-        return DamagedFacts(offset=error.offset, reason=error.reason)
+        return DamagedFacts.of(error)
+
+
+def examine_found(path: Path) -> Facts:
+    """As `examine`, of a file that was found and not named: that nobody may read it is a fact as well."""
+    try:
+        return examine(path)
+    except InputUnavailable as error:
+        reason = next(iter(error.evidence), error.what)
+        return DamagedFacts(offset=0, reason=reason, fault="closed" if is_folder(path) else "unreadable")
 
 
 def _is_elf(_stream: BinaryIO, head: bytes, _size: int) -> bool:

@@ -6,6 +6,7 @@ import codecs
 import fnmatch
 import functools
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -19,14 +20,25 @@ MAX_SIZE = 4 << 20  # configuration is kilobytes; the metadata of the largest mo
 _MAX_KEYS = 4096  # key paths of one document
 _MAX_DEPTH = 64  # objects and arrays inside each other; the deepest Genie configuration has eight
 _MAX_NUMBER = 1 << 63
+_MAX_BROKEN = 256 << 10  # of a broken document, the part in which its marks are looked for
 _TOO_DEEP = "it is nested too deep"
+
+# What tells key paths in a text: keys, and the braces that are in no other string and no comment.
+_STRING = r'"(?:[^"\\\n]|\\.)*"'
+_TOKEN = re.compile(
+    rf'"(?P<key>(?:[^"\\\n]|\\.)*)"\s*:|{_STRING}|\\.|[{{}}]|//[^\n]*|/\*(?:(?s:.*?)\*/|(?s:.*))'
+)
 
 
 class _Mark(NamedTuple):
-    """A kind of file and the key paths of which one is enough to know it."""
+    """A kind of file, the patterns of which one is enough to know it, and all keys that its top may have.
+
+    A pattern is the set of key paths that must be there together; `only` is empty where any key may stand.
+    """
 
     kind: str
-    keys: tuple[str, ...]
+    patterns: tuple[tuple[str, ...], ...]
+    only: frozenset[str]
 
 
 def json_document(path: Path) -> object:
@@ -44,33 +56,54 @@ def json_value(path: Path, content: bytes) -> object:
 
 
 def json_kind(stream: BinaryIO, head: bytes, size: int) -> str | None:
-    """The kind of a JSON object, from its keys; one that is broken is judged by the keys in its text."""
+    """The kind of a JSON object, from its keys; one that is broken is judged by the key paths in its text."""
     if not head.removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"{") or size > MAX_SIZE:
         return None
     stream.seek(0)
     content = stream.read(MAX_SIZE)
     try:
-        keys = set(key_paths(_parsed(Path(), decoded(Path(), content))))
+        document = _parsed(Path(), decoded(Path(), content))
     except UnreadableFile:
-        named = {key: f'"{key.rpartition(".")[2]}"'.encode() for mark in _marks() for key in mark.keys}
-        keys = {key for key, quoted in named.items() if quoted in content}
-    return kind_of(keys)
+        return kind_of(_cut(_paths_in_text(content[:_MAX_BROKEN].decode("utf-8", "replace"))))
+    return kind_of((*key_paths(document), *_lists(document)))
 
 
 def kind_of(keys: Iterable[str]) -> str | None:
     """The kind of a document with these key paths, from `targets/config_files.toml`."""
     found = set(keys)
+    top = {key for key in found if "." not in key}
     for mark in _marks():
-        if not found.isdisjoint(mark.keys) or any(_has_all(found, pattern) for pattern in mark.keys):
+        if mark.only and not top <= mark.only:
+            continue
+        if any(all(_holds(found, part) for part in pattern) for pattern in mark.patterns):
             return mark.kind
     return None
 
 
-def _has_all(keys: set[str], patterns: str) -> bool:
-    """Whether each of the patterns, which stand between `&`, fits a key."""
-    if "*" not in patterns:
-        return False
-    return all(fnmatch.filter(keys, pattern.strip()) for pattern in patterns.split("&"))
+def _holds(keys: set[str], pattern: str) -> bool:
+    return bool(fnmatch.filter(keys, pattern)) if "*" in pattern else pattern in keys
+
+
+def _lists(document: object) -> Iterator[str]:
+    """`components[]` for an array at the top, so that a mark of an object does not fit it."""
+    if isinstance(document, dict):
+        yield from (f"{key}[]" for key, value in document.items() if isinstance(value, list))
+
+
+def _paths_in_text(text: str) -> Iterator[str]:
+    """The key paths of a text that is no JSON, as far as its braces and the quotes of its keys tell them."""
+    prefixes: list[str] = []
+    key = ""
+    for token in _TOKEN.finditer(text):
+        if token["key"] is not None:
+            key = f"{prefixes[-1] if prefixes else ''}{token['key']}"
+            yield key
+        elif token[0] == "{":
+            prefixes.append(f"{key}." if key else "")
+            if len(prefixes) > _MAX_DEPTH:
+                return
+        elif token[0] == "}" and prefixes:
+            key = prefixes.pop()[:-1]  # of an array, in which another object may follow
 
 
 def key_paths(document: object) -> tuple[str, ...]:
@@ -78,8 +111,12 @@ def key_paths(document: object) -> tuple[str, ...]:
 
     A document with more than 4096 different ones is cut there: its keys are data.
     """
+    return _cut(_paths(document, ""))
+
+
+def _cut(paths: Iterable[str]) -> tuple[str, ...]:
     found: dict[str, None] = {}
-    for path in _paths(document, ""):
+    for path in paths:
         found.setdefault(path)
         if len(found) == _MAX_KEYS:
             break
@@ -120,7 +157,14 @@ def integer(value: object) -> int | None:
 @functools.cache
 def _marks() -> tuple[_Mark, ...]:
     rows = catalog.table("config_files")["json"]
-    return tuple(_Mark(row["kind"], tuple(row["keys"])) for row in rows)
+    return tuple(
+        _Mark(
+            row["kind"],
+            tuple(tuple(part.strip() for part in keys.split("&")) for keys in row["keys"]),
+            frozenset(row.get("only", ())),
+        )
+        for row in rows
+    )
 
 
 def _parsed(path: Path, text: str) -> object:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
-from packager.errors import UnreadableFile
+from packager.errors import Fault, UnreadableFile
 from packager.facts.reading import Readable
 from packager.facts.types import ArchiveMember
 from packager.files import is_plain_relative
@@ -41,16 +41,16 @@ class Listing:
         self._path, self._packed, self._root_is_system = path, packed, root_is_system
         self._total = self._seen = 0
 
-    def refuse(self, name: str, why: str, at: int) -> NoReturn:
+    def refuse(self, name: str, why: str, at: int, fault: Fault = "damaged") -> NoReturn:
         """Raise UnreadableFile that names the member (shortened)."""
-        raise UnreadableFile(self._path, at, f"member {name[:200]!r}: {why}")
+        raise UnreadableFile(self._path, at, f"member {name[:200]!r}: {why}", fault)
 
     def weigh(self, unpacked: int, name: str = "", at: int = 0) -> None:
         """Raise UnreadableFile when `unpacked` bytes are too many, in themselves or for the packed size."""
         if unpacked > MAX_TOTAL:
-            self.refuse(name, f"more than {MAX_TOTAL} bytes in all", at)
+            self.refuse(name, f"more than {MAX_TOTAL} bytes in all", at, "unsafe")
         if unpacked > RATIO_FREE and unpacked > MAX_RATIO * self._packed:
-            self.refuse(name, f"unpacks to more than {MAX_RATIO} times the size of the archive", at)
+            self.refuse(name, f"unpacks to more than {MAX_RATIO} times the size of the archive", at, "unsafe")
 
     def checked(
         self,
@@ -65,14 +65,14 @@ class Listing:
         """The member, None for a folder. `at` is its offset, for the error."""
         self._seen += 1
         if self._seen > MAX_MEMBERS:
-            self.refuse(name, f"more than {MAX_MEMBERS} members", at)
+            self.refuse(name, f"more than {MAX_MEMBERS} members", at, "unsafe")
         if len(name) > MAX_NAME:
-            self.refuse(name, f"a name of {len(name)} characters", at)
+            self.refuse(name, f"a name of {len(name)} characters", at, "unsafe")
         plain = name.removeprefix("./").rstrip("/")
         if "\0" in name or (not is_plain_relative(plain) and not (folder and plain in ("", "."))):
-            self.refuse(name, "the name leaves the archive's root", at)
+            self.refuse(name, "the name leaves the archive's root", at, "unsafe")
         if link is not None and not self._stays_inside(plain, link):
-            self.refuse(name, f"a link to {link[:200]!r}, outside the archive's root", at)
+            self.refuse(name, f"a link to {link[:200]!r}, outside the archive's root", at, "unsafe")
         if size < 0:
             self.refuse(name, f"a size of {size} bytes", at)
         self._total += size

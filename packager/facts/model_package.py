@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from packager.facts.config_types import ModelPackageFacts, ModelPackageVariant
-from packager.facts.json_text import integer, json_document, objects
+from packager.facts.json_text import integer, json_document, objects, strings
 
 _SHARED = "sha256:"  # begins the address of a shared asset, where a path could stand
+_FIRST_COMPONENT = "models/{name}/metadata.json"  # where the form without a schema_version has a component
 
 
 def read_model_package(path: Path) -> ModelPackageFacts:
@@ -22,9 +23,11 @@ def read_model_package(path: Path) -> ModelPackageFacts:
     for name, component in declared.items():
         if isinstance(component, dict):
             variants += _variants(name, component)
+    variants += _first_variants(_word(top.get("component_model_name")), top.get("model_variants"))
+    described = [_FIRST_COMPONENT.format(name=name) for name in strings(top.get("component_models"))]
     return ModelPackageFacts(
         schema_version=f"{whole}.0" if whole is not None else _word(version),
-        components=_words(declared),
+        components=(*_words(declared), *described),
         shared_assets=_words(top.get("shared_assets")),
         variants=tuple(variants),
     )
@@ -44,6 +47,23 @@ def _variants(component: str | None, body: dict[str, object]) -> Iterator[ModelP
                 ep=_word(said.get("ep")),
                 device=_word(said.get("device")),
                 compatibility=_word(said.get("compatibility_string")),
+            )
+
+
+def _first_variants(component: str | None, variants: object) -> Iterator[ModelPackageVariant]:
+    """The variants of the form that was there before the library: `constraints` say what each is for."""
+    for name, variant in variants.items() if isinstance(variants, dict) else ():
+        if isinstance(variant, dict):
+            said = next(iter(objects(variant.get("constraints"))), {})
+            file = _word(variant.get("model_file"))
+            yield ModelPackageVariant(
+                component=component,
+                name=name,
+                folder=_word(variant.get("model_id")) or name,
+                files=(file,) if file else (),
+                ep=_word(said.get("ep")),
+                device=_word(said.get("device")),
+                compatibility=_word(said.get("ep_compatibility_info")),
             )
 
 

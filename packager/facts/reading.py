@@ -3,30 +3,49 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
 from packager.errors import InputUnavailable, UnreadableFile, nearest
 
+_CANNOT_BE_READ = (errno.EIO, errno.EINVAL, errno.ENXIO, errno.EPERM, errno.EACCES, errno.ESTALE)
 MAX_TEXT = 4096  # PATH_MAX; a longer name in a library is no name
 
 
 @contextlib.contextmanager
 def opened(path: Path) -> Iterator[tuple[BinaryIO, int]]:
-    """A file open for reading, and its size in bytes. Raises InputUnavailable when it cannot be opened."""
+    """A file open for reading, and its size in bytes. Raises InputUnavailable when it cannot be read."""
     try:
         stream = path.open("rb")
     except OSError as error:
-        raise InputUnavailable(
-            f"{path} cannot be read",
-            evidence=(error.strerror or type(error).__name__,),
-            fix="check the path and the permissions",
-        ) from error
+        raise _unavailable(path, error) from error
     with stream:
-        size = stream.seek(0, 2)
-        stream.seek(0)
-        yield stream, size
+        try:
+            size = stream.seek(0, 2)
+            stream.seek(0)
+            yield stream, size
+        except OSError as error:  # a disk that fails, or a file of the system's that is none
+            if error.errno not in _CANNOT_BE_READ:
+                raise
+            raise _unavailable(path, error) from error
+
+
+def _unavailable(path: Path, error: OSError) -> InputUnavailable:
+    return InputUnavailable(
+        f"{path} cannot be read",
+        evidence=(error.strerror or type(error).__name__,),
+        fix="check the path and the permissions",
+    )
+
+
+def is_folder(path: Path) -> bool:
+    """Whether there is a folder; not where it lies in one that may not be searched."""
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
 
 
 def check_place(path: Path) -> None:

@@ -72,7 +72,7 @@ def unpacked(stream: Readable, listing: Listing, offset: int, size: int) -> Read
 
 def _entry(listing: Listing, info: tarfile.TarInfo, forward: ForwardStream) -> Entry | None:
     if not (info.isfile() or info.isdir() or info.issym() or info.islnk()):
-        listing.refuse(info.name, "neither file, folder nor link", info.offset)
+        listing.refuse(info.name, "neither file, folder nor link", info.offset, "unsafe")
     if info.issparse():
         listing.refuse(info.name, "a sparse file, which packages do not hold", info.offset)
     link = None

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
-from packager.errors import UnreadableFile
+from packager.errors import Fault, UnreadableFile
 from packager.facts.archive import ZIP_ERRORS, Archive, opened_archive
-from packager.facts.identify import examine
+from packager.facts.identify import examine_found
 from packager.facts.inflate import inflate_errors
 from packager.facts.listing import MAX_TOTAL, Entry
 from packager.facts.reading import Readable
@@ -94,7 +94,7 @@ class Tree:
         """Exactly as many bytes as the archive announced."""
         left = member.size
         if left > MAX_MEMBER or not self._budget.spend(left):
-            self._refuse(member, f"{left} bytes are more than may be unpacked")
+            self._refuse(member, f"{left} bytes are more than may be unpacked", "unsafe")
         damage: tuple[type[Exception], ...] = (*ZIP_ERRORS, *inflate_errors())
         try:
             stream = source()
@@ -108,8 +108,8 @@ class Tree:
         if left:
             self._refuse(member, f"its {member.size} bytes are announced, {member.size - left} are there")
 
-    def _refuse(self, member: ArchiveMember, why: str) -> NoReturn:
-        raise UnreadableFile(self._path, 0, f"member {member.name[:200]!r}: {why}")
+    def _refuse(self, member: ArchiveMember, why: str, fault: Fault = "damaged") -> NoReturn:
+        raise UnreadableFile(self._path, 0, f"member {member.name[:200]!r}: {why}", fault)
 
 
 @contextlib.contextmanager
@@ -153,9 +153,10 @@ def examine_tree(
             try:
                 local = member.local()
             except UnreadableFile as error:
-                yield Found(whole_name, member.about, DamagedFacts(offset=error.offset, reason=error.reason))
+                yield Found(whole_name, member.about, DamagedFacts.of(error))
                 continue
-            facts = examine(local)
-            yield Found(whole_name, member.about, facts, digest(local) if digests else None)
+            facts = examine_found(local)
+            readable = not isinstance(facts, DamagedFacts) or facts.fault not in ("unreadable", "closed")
+            yield Found(whole_name, member.about, facts, digest(local) if digests and readable else None)
             if isinstance(facts, ArchiveFacts) and depth < MAX_DEPTH:
                 yield from examine_tree(local, whole_name, digests=digests, budget=budget, depth=depth + 1)

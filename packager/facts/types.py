@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from packager.errors import Fault, UnreadableFile
 from packager.facts.config_types import (
     AiHubFacts,
     AiHubReleaseFacts,
@@ -21,6 +22,7 @@ from packager.facts.config_types import (
     ModelPackageFacts,
     RunnerConfigFacts,
 )
+from packager.facts.stand_in import StandIn
 from packager.model import Frozen
 
 
@@ -236,17 +238,30 @@ class ArchiveFacts(Frozen):
 
 
 class DamagedFacts(Frozen):
-    """A file that stops making sense at `offset`."""
+    """A file that stops making sense at `offset`, or that could not be read for another reason, which `fault`
+    says.
+    """
 
     kind: Literal["damaged"] = "damaged"
     offset: int
     reason: str
+    fault: Fault = "damaged"
+
+    @classmethod
+    def of(cls, error: UnreadableFile) -> DamagedFacts:
+        """What a reader found."""
+        return cls(offset=error.offset, reason=error.reason, fault=error.fault)
 
 
 class OtherFacts(Frozen):
-    """A file of no format that matters here (text, licence, configuration)."""
+    """A file of no format that matters here (text, licence, configuration).
+
+    `stand_in` says what it is where it holds nothing of its own: a pointer of Git LFS, a web page, no bytes,
+    or nothing but zeros.
+    """
 
     kind: Literal["other"] = "other"
+    stand_in: StandIn | None = None
 
 
 Facts = Annotated[

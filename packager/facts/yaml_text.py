@@ -21,16 +21,24 @@ _MAX_SIZE = 256 << 10  # metadata of the largest models is 60 kB
 _MAX_EVENTS = 50_000
 _MAX_DEPTH = 32
 _WHOLE = re.compile(r"[-+]?\d{1,18}")
+_STANDS_FOR_NOTHING = "it has an escape or a version number that stands for nothing"
 _MAPPING = re.compile(rb"(?:\s*(?:#[^\n]*)?\n|---\s*\n)*[A-Za-z_][\w-]*:(?:\s|$)")
 
 
 def yaml_document(path: Path) -> object:
     """The value that a YAML file holds: mappings, lists, text, whole numbers, true, false and null.
 
-    Raises UnreadableFile when it is larger than 256 KiB, no YAML, nested too deep, or uses aliases or tags,
-    InputUnavailable when it cannot be opened.
+    Raises UnreadableFile when it is larger than 256 KiB, no YAML, nested too deep, uses aliases or tags, or
+    has a key twice in one mapping (readers disagree which of them counts), InputUnavailable when it cannot be
+    opened.
     """
-    return _parsed(path, content_within(path, _MAX_SIZE, "configuration"))
+    content = content_within(path, _MAX_SIZE, "configuration")
+    node = _composed(path, content)
+    twice = _repeated(node)
+    if twice is not None:
+        offset = _offset(decoded(path, content), twice.start_mark)
+        raise UnreadableFile(path, offset, f'the key "{str(twice.value)[:80]}" is there twice in one mapping')
+    return _value_of(path, node)
 
 
 def yaml_kind(stream: BinaryIO, head: bytes, size: int) -> str | None:
@@ -39,13 +47,14 @@ def yaml_kind(stream: BinaryIO, head: bytes, size: int) -> str | None:
         return None
     stream.seek(0)
     try:
-        kind = kind_of(key_paths(_parsed(Path(), stream.read(_MAX_SIZE))))
+        kind = kind_of(key_paths(_value_of(Path(), _composed(Path(), stream.read(_MAX_SIZE)))))
     except UnreadableFile:
         return None
     return kind if kind in _IN_YAML else None
 
 
-def _parsed(path: Path, content: bytes) -> object:
+def _composed(path: Path, content: bytes) -> yaml.Node | None:
+    """The tree of a document; None for an empty one."""
     import yaml
 
     def refuse(offset: int, reason: str) -> NoReturn:
@@ -63,13 +72,40 @@ def _parsed(path: Path, content: bytes) -> object:
                 refuse(_offset(text, event.start_mark), "it uses a tag, which no metadata needs")
             if depth > _MAX_DEPTH or number > _MAX_EVENTS:
                 refuse(_offset(text, event.start_mark), "it is nested too deep or has too many values")
-        return _value(yaml.compose(text, Loader=yaml.SafeLoader))
+        return yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.MarkedYAMLError as error:
         refuse(_offset(text, error.problem_mark), error.problem or "this is no YAML")
     except yaml.YAMLError as error:
         refuse(0, str(error).partition("\n")[0])
     except (ValueError, OverflowError):
-        refuse(0, "it has an escape or a version number that stands for nothing")
+        refuse(0, _STANDS_FOR_NOTHING)
+
+
+def _repeated(node: yaml.Node | None) -> yaml.ScalarNode | None:
+    """The first key that its mapping has already."""
+    import yaml
+
+    todo = [node]
+    while todo:
+        one = todo.pop()
+        if isinstance(one, yaml.MappingNode):
+            seen = set()
+            for key, _ in one.value:
+                if isinstance(key, yaml.ScalarNode):
+                    if key.value in seen:
+                        return key
+                    seen.add(key.value)
+            todo += [value for _, value in reversed(one.value)]
+        elif isinstance(one, yaml.SequenceNode):
+            todo += reversed(one.value)
+    return None
+
+
+def _value_of(path: Path, node: yaml.Node | None) -> object:
+    try:
+        return _value(node)
+    except ValueError:
+        raise UnreadableFile(path, 0, _STANDS_FOR_NOTHING) from None
 
 
 def _value(node: yaml.Node | None) -> object:

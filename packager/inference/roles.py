@@ -10,6 +10,7 @@ from packager import catalog
 from packager.bundle import DSP_LIBRARY, FOREIGN, MODEL_LIBRARY, SUPPORT
 from packager.facts.types import (
     ContextFacts,
+    DamagedFacts,
     DlcFacts,
     ElfFacts,
     Facts,
@@ -96,8 +97,10 @@ def _plain(item: Item, needed: set[str]) -> str:
         return DSP_LIBRARY
     if item.for_the_cpu:
         return SUPPORT if item.name.lower() in needed else FOREIGN
+    if isinstance(facts, OtherFacts | DamagedFacts) and _LICENCE.search(item.name):
+        return "licence"
     if isinstance(facts, OtherFacts):
-        return "licence" if _LICENCE.search(item.name) else "document"
+        return "document"
     return _BY_FACTS.get(type(facts), facts.kind)
 
 

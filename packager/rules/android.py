@@ -363,6 +363,7 @@ def something_to_run_it_with(case: Case) -> Iterable[Said]:
                 found=f"{len(libraries)} native libraries in the app, none of which is a QNN backend",
                 wanted="the backend, stub and skel that run it",
                 fix="add the runtime to the app, and look at the finished APK again",
+                absent=True,
             )
 
 

@@ -20,7 +20,7 @@ from packager.facts.types import ContextFacts, DamagedFacts, DlcFacts, ElfFacts,
 from packager.model import Frozen
 from packager.rules.capabilities import options
 from packager.rules.core import Case, Examined, Said, Severity, rule
-from packager.rules.reading import folder_of, parents, vendor_roles
+from packager.rules.reading import folder_of, parents, stand_in, vendor_roles
 from packager.rules.table import number, word
 from packager.versions import numbers
 
@@ -143,7 +143,7 @@ def _graph_names(case: Case) -> tuple[str, ...]:
             if not mine:
                 return ()
             named += mine
-        elif _is_mute(examined):
+        elif _is_mute(examined) or stand_in(case, examined):
             return ()
     return tuple(dict.fromkeys(named))
 
@@ -254,7 +254,7 @@ def files_that_are_there(case: Case) -> Iterable[Said]:
             place = next((place for place in places if place in known), None)
             if place is None:
                 missing.append(path)
-            elif path in models and place in there and not isinstance(there[place].facts, _MODELS):
+            elif path in models and place in there and not _may_be_model(case, there[place]):
                 yield Said(
                     file=there[place].file.path,
                     found="neither a context binary nor a DLC",
@@ -270,7 +270,12 @@ def files_that_are_there(case: Case) -> Iterable[Said]:
                 found=f"names {missing[0]}{more}, not in the package",
                 wanted=f"{there[near[0]].file.path}?" if near else "files that are there",
                 fix="correct the path, which begins at the configuration's own folder, or add the file",
+                absent=True,
             )
+
+
+def _may_be_model(case: Case, examined: Examined) -> bool:
+    return isinstance(examined.facts, _MODELS) or stand_in(case, examined) is not None
 
 
 def _named(case: Case) -> Iterator[tuple[BundleFile, list[str], list[str]]]:

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import NamedTuple, TypeVar
 
 from packager.bundle import BundleFile, BundleLink
-from packager.facts.types import ContextFacts, Facts, OnnxFacts
+from packager.facts.types import ContextFacts, DamagedFacts, Facts, OnnxFacts
 from packager.manifest_model import Allow
 from packager.model import Frozen
 from packager.plan_model import TargetPlan
@@ -60,12 +60,18 @@ class Finding(Frozen):
 
 
 class Said(NamedTuple):
-    """What a rule yields; id, severity, title and symptom are added from its registration and table."""
+    """What a rule yields; id, severity, title and symptom are added from its registration and table.
+
+    `fault` chooses the words where the rule's row has several. What is `absent` may lie in a folder that
+    could not be looked into: then nothing is said of it.
+    """
 
     file: str
     found: str
     wanted: str
     fix: str
+    fault: str = ""
+    absent: bool = False
 
 
 class Examined(Frozen):
@@ -109,6 +115,11 @@ class Case(Frozen):
     inferred: bool = False
     proofs: tuple[Proof, ...] = ()
     asked: tuple[Asked, ...] = ()
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether a folder could not be looked into, so that nobody knows what is missing."""
+        return any(isinstance(e.facts, DamagedFacts) and e.facts.fault == "closed" for e in self.files)
 
     def one(self, role: str, arch: int | None = None) -> Examined | None:
         """The file of this role (and Hexagon arch), readable or not; None when there is none."""
@@ -170,19 +181,27 @@ def all_rules() -> dict[str, Rule]:
 
 def judge(case: Case, stage: Stage) -> tuple[Finding, ...]:
     """All findings of the rules of one stage, in the order of rule ids."""
-    words = texts()
     return tuple(
-        Finding(
-            rule=r.id,
-            severity=r.severity,
-            target=case.plan.label,
-            title=words[r.id].title,
-            on_device=words[r.id].on_device,
-            **said._asdict(),
-        )
+        _finding(r, case, said)
         for r in all_rules().values()
         if r.stage is stage and not (r.wish and case.inferred)
         for said in r.judge(case)
+        if not (said.absent and case.incomplete)
+    )
+
+
+def _finding(rule: Rule, case: Case, said: Said) -> Finding:
+    title, on_device = texts()[rule.id].of(said.fault)
+    return Finding(
+        rule=rule.id,
+        severity=rule.severity,
+        target=case.plan.label,
+        title=title,
+        file=said.file,
+        found=said.found,
+        wanted=said.wanted,
+        fix=said.fix,
+        on_device=on_device,
     )
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from fnmatch import fnmatchcase
 
 from packager import catalog
+from packager.bundle import BundleFile
 from packager.catalog import role_file
+from packager.errors import Fault
 from packager.facts.types import DamagedFacts, ElfFacts, PeFacts
-from packager.plan_model import TargetPlan
 from packager.rules.core import Case, Said, Severity, rule
 from packager.rules.reading import (
     HEXAGON,
@@ -19,11 +21,34 @@ from packager.rules.reading import (
     misfit,
     misnamed,
     packed_for,
+    parents,
     socs_of,
     vendor_roles,
 )
-from packager.rules.table import host_libraries
+from packager.rules.table import host_libraries, word
 from packager.versions import numbers
+
+# What is wanted of a file that could not be read, and the way there.
+_WAYS_OUT: dict[Fault, tuple[str, str]] = {
+    "damaged": (
+        "a file that can be read to its end",
+        "fetch the file again, and compare its size and sha256 with the original",
+    ),
+    "encrypted": (
+        "a file that can be read without a password",
+        "unpack the archive with its password, and audit the folder",
+    ),
+    "unsafe": (
+        "an archive that can be unpacked without harm",
+        "pack it again without that member; do not unpack it as it is",
+    ),
+    "repeated": (
+        "one file of this name",
+        "pack the archive again; programs disagree whether the first or the last one counts",
+    ),
+    "unreadable": ("a file that may be read", "get the right to read it, and audit again"),
+    "closed": ("a folder that may be read", "get the right to read it; what is in it was not judged"),
+}
 
 
 @rule("HEX101", severity=Severity.ERROR)
@@ -31,46 +56,94 @@ def whole_files(case: Case) -> Iterable[Said]:
     """A file that cannot be read to its end. No other rule speaks about it."""
     for examined in case.files:
         if isinstance(examined.facts, DamagedFacts):
+            facts = examined.facts
+            wanted, fix = _WAYS_OUT[facts.fault]
             yield Said(
                 file=examined.file.path,
-                found=f"at byte {examined.facts.offset}: {examined.facts.reason}",
-                wanted="a file that can be read to its end",
-                fix="fetch the file again, and compare its size and sha256 with the original",
+                found=f"at byte {facts.offset}: {facts.reason}" if facts.fault == "damaged" else facts.reason,
+                wanted=wanted,
+                fix=fix,
+                fault=facts.fault,
             )
 
 
 @rule("HEX106", severity=Severity.ERROR)
 def every_needed_library_once(case: Case) -> Iterable[Said]:
-    """What the target's SoCs load has to be there, and in one place only.
-
-    Somebody else's package without a backend is not expected to bring what goes with one.
-    """
-    if case.inferred and case.one("backend") is None:
-        return
+    """What the target's SoCs load has to be there, in one place, and under the very name that is opened."""
     there = defaultdict(list)
     for examined in case.files:
-        there[examined.file.role, examined.file.arch].append(examined.file.path)
-    for (role, arch), name in _needed(case.plan).items():
-        paths = there[role, arch]
+        there[examined.file.role, examined.file.arch].append(examined.file)
+    for (role, arch), name in _needed(case).items():
+        files = _as_loaded(there[role, arch])
         reason = f"for {socs_of(case.plan, arch)}" if arch else "for every SoC"
-        if not paths:
+        if not files:
             yield Said(
                 file=name,
                 found="no such file in the package",
                 wanted=f"one, {reason}",
-                fix=f"add {name} from QAIRT {case.plan.runtime_set.release.version}",
+                fix=f"add {name} from QAIRT {case.plan.runtime_set.release.version}".rstrip(),
+                fault="missing",
+                absent=True,
             )
-        elif len(paths) > 1:
+        elif len(files) > 1:
             yield Said(
-                file=paths[1],
-                found=f"{len(paths)} copies: {', '.join(paths)}",
+                file=files[1].path,
+                found=f"{len(files)} copies: {', '.join(file.path for file in files)}",
                 wanted=f"one, {reason}",
-                fix=f"keep {paths[0]} only; which of them is loaded depends on search paths",
+                fix=f"keep {files[0].path} only; which of them is loaded depends on search paths",
+                fault="twice",
+            )
+    yield from _misspelt(case)
+
+
+def _as_loaded(files: list[BundleFile]) -> list[BundleFile]:
+    """The files of one role. Equal ones count as one where each lies in a folder of another DSP."""
+    domains = {_domain(file) for file in files}
+    equal = len({file.blob.sha256 for file in files}) == 1
+    return files[:1] if equal and None not in domains and len(domains) == len(files) else files
+
+
+def _domain(file: BundleFile) -> str | None:
+    """The nearest folder above that is named for a DSP."""
+    patterns = word("HEX106", "domains").split()
+    return next(
+        (
+            folder
+            for folder in parents(file.path)
+            if any(fnmatchcase(folder.rpartition("/")[2].lower(), pattern) for pattern in patterns)
+        ),
+        None,
+    )
+
+
+def _misspelt(case: Case) -> Iterator[Said]:
+    """Loaders open files by their exact names, unless the system ignores capitals."""
+    system = case.plan.system
+    for examined in case.files:
+        file, role = examined.file, vendor_roles().get(examined.file.role)
+        if role is None or system not in role.files or system == word("HEX106", "ignores_case"):
+            continue
+        name = role.files[system].format(arch=file.arch)
+        if file.name != name and file.name.lower() == name.lower():
+            yield Said(
+                file=file.path,
+                found=file.name,
+                wanted=name,
+                fix=f"rename it to {name}",
+                fault="letters",
             )
 
 
-def _needed(plan: TargetPlan) -> dict[tuple[str, int | None], str]:
-    """File name by (role, Hexagon architecture). Catalogues have a rule of their own."""
+def _needed(case: Case) -> dict[tuple[str, int | None], str]:
+    """File name by (role, Hexagon architecture). Catalogues have a rule of their own.
+
+    Somebody else's package without a backend is not expected to bring what goes with one; but one with both
+    a stub and its skel needs the backend that opens them.
+    """
+    plan = case.plan
+    if case.inferred and case.one("backend") is None:
+        paired = {e.file.arch for e in case.files if e.file.role == "stub" and case.one("skel", e.file.arch)}
+        return {("backend", None): role_file("backend", plan.system)} if paired else {}
     needed = {
         (wanted.role, wanted.arch): wanted.name
         for wanted in plan.runtime_set.files
@@ -187,6 +260,7 @@ def everything_linked_to(case: Case) -> Iterable[Said]:
                 found=f"links to {', '.join(missing)}",
                 wanted=f"in the package, or part of every {catalog.systems()[plan.system].name} with an NPU",
                 fix=f"add {'it' if len(missing) == 1 else 'them'} beside {file.name}",
+                absent=True,
             )
 
 

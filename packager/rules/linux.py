@@ -41,6 +41,7 @@ def links_lead_somewhere(case: Case) -> Iterable[Said]:
                 found=f"a link to {link.target}, which is not in the package",
                 wanted="a link to a file of the package",
                 fix=f"add {destination}, or remove the link",
+                absent=True,
             )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from packager.bundle import MODEL_LIBRARY, BundleFile
 from packager.plan_model import TargetPlan
 from packager.rules.core import Case, Said, Severity, rule
-from packager.rules.reading import elves, libraries, soc_of, vendor_roles
+from packager.rules.reading import elves, libraries, soc_of, stand_in, vendor_roles
 
 
 @rule("HEX501", severity=Severity.WARNING)
@@ -54,6 +54,7 @@ def licences_of_vendor_files(case: Case) -> Iterable[Said]:
             found=f"{len(vendor)} vendor files without {', '.join(missing) or 'any licence text'}",
             wanted="the licence texts that came with them",
             fix="add the licence files of the QAIRT release, or allow this and say how they are delivered",
+            absent=True,
         )
 
 
@@ -82,4 +83,29 @@ def no_traces_of_the_build_machine(case: Case) -> Iterable[Said]:
                 found=f"holds {paths[0]}{f' and {len(paths) - 1} more' if len(paths) > 1 else ''}",
                 wanted="no path of the machine that built it",
                 fix=f"compile {library.file.name} with -ffile-prefix-map, or without assertions",
+            )
+
+
+_FOUND = {
+    "lfs-pointer": "a text that names a file in Git LFS",
+    "html": "a web page",
+    "empty": "0 bytes",
+    "zeros": "nothing but zeros",
+}
+
+
+@rule("HEX505", severity=Severity.ERROR)
+def files_that_are_themselves(case: Case) -> Iterable[Said]:
+    """What a download or a checkout left in the place of a file."""
+    for examined in case.files:
+        found = stand_in(case, examined)
+        if found:
+            yield Said(
+                file=examined.file.path,
+                found=_FOUND[found],
+                wanted="the file that its name promises",
+                fix="run `git lfs pull`, and pack again"
+                if found == "lfs-pointer"
+                else "fetch the file again, and compare its sha256 with the original",
+                fault=found,
             )

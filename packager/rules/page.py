@@ -61,9 +61,10 @@ def _kind(rule_id: str) -> str:
 
 
 def _list(text: RuleText) -> list[str]:
+    apart = [f"* tells apart: {'; '.join(one.title for one in text.faults.values())}"] if text.faults else []
     symptom = [f"* on the device: {text.on_device}"] if text.on_device else []
     seen = [f"* seen at: {', '.join(places)}"] if (places := seen_at(text.source)) else []
-    return [*symptom, f"* source: {text.source}", *seen]
+    return [*apart, *symptom, f"* source: {text.source}", *seen]
 
 
 _FAULTS_HEAD = """\

@@ -45,6 +45,7 @@ def files_that_metadata_lists(case: Case) -> Iterable[Said]:
                     found=f"lists {name}, which is not beside it",
                     wanted=path,
                     fix="add it from the archive that the metadata came in, or take the entry out",
+                    absent=True,
                 )
 
 
@@ -61,6 +62,7 @@ def parts_of_a_model_package(case: Case) -> Iterable[Said]:
                     found=f"names {name}, which is not there",
                     wanted=path,
                     fix="put it there, or take the entry out",
+                    absent=True,
                 )
 
 

@@ -1,21 +1,24 @@
 """What several rules read out of a case.
 
 One fault is to give one finding, so rules stand in an order of precedence: a damaged file is HEX101's and
-nobody else's, a file of the wrong kind HEX107's, and `libraries` hands out only what is left.
+nobody else's, one that stands for another HEX505's, a file of the wrong kind HEX107's, and `libraries` hands
+out only what is left.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 from packager import catalog
 from packager.bundle import DSP_LIBRARY, FOREIGN, BundleFile
 from packager.catalog import Abi, Soc
-from packager.facts.types import DamagedFacts, ElfFacts, PeFacts
+from packager.facts.stand_in import StandIn
+from packager.facts.types import ContextFacts, DamagedFacts, DlcFacts, ElfFacts, OtherFacts, PeFacts
 from packager.plan_model import TargetPlan
 from packager.rules.core import Case, Examined
-from packager.rules.table import host_libraries, texts
+from packager.rules.table import host_libraries, texts, word
 from packager.versions import numbers
 
 HEXAGON = "HEXAGON"  # as ElfFacts.machine says it
@@ -92,11 +95,33 @@ def soc_of(plan: TargetPlan, file: BundleFile) -> Soc | None:
     return next((soc for soc in plan.socs if soc.id == file.soc), None)
 
 
+def stand_in(case: Case, examined: Examined) -> StandIn | None:
+    """What a file is whose name promises something else; HEX505 speaks of it, and no other rule."""
+    facts = examined.facts
+    if not isinstance(facts, OtherFacts) or facts.stand_in is None:
+        return None
+    if facts.stand_in == "lfs-pointer":
+        return facts.stand_in
+    name = examined.file.name.lower()
+    promises = any(fnmatchcase(name, pattern) for pattern in word("HEX505", "names").split())
+    data = any(fnmatchcase(name, pattern) for pattern in word("HEX505", "data").split())
+    if not promises or (data and facts.stand_in == "zeros"):
+        return None
+    return facts.stand_in if _for_the_npu(case) else None
+
+
+def _for_the_npu(case: Case) -> bool:
+    """Whether any file of the case is the vendor's, or a model for its backends."""
+    return any(
+        e.file.role in vendor_roles() or isinstance(e.facts, ContextFacts | DlcFacts) for e in case.files
+    )
+
+
 def misfit(case: Case, examined: Examined) -> tuple[str, str] | None:
     """(found, wanted) when a readable file is not for the processor that its role needs."""
     facts = examined.facts
     wanted = _processor(case.plan, examined)
-    if wanted is None or isinstance(facts, DamagedFacts):
+    if wanted is None or isinstance(facts, DamagedFacts) or stand_in(case, examined):
         return None
     machine, bits = wanted
     if isinstance(facts, ElfFacts):
@@ -148,13 +173,13 @@ def foreign(facts: ElfFacts, abi: Abi) -> bool:
 def packed_for(case: Case, side: str) -> set[str]:
     """Names under which the loader of one processor finds packed libraries, in lower case.
 
-    A damaged library counts, and a link that leads nowhere: other rules say so.
+    A library that cannot be read or was not fetched counts, and a link to nothing: other rules say so.
     """
     names = {link.path.rpartition("/")[2].lower() for link in case.links}
     for examined in case.files:
         facts = examined.facts
         machine = facts.machine if isinstance(facts, ElfFacts | PeFacts) else None
-        if machine is None and not isinstance(facts, DamagedFacts):
+        if machine is None and not isinstance(facts, DamagedFacts) and not stand_in(case, examined):
             continue
         if (machine == HEXAGON or examined.file.role == "skel") == (side == "hexagon"):
             names.add(examined.file.name.lower())

@@ -41,6 +41,7 @@ def catalogue_beside_its_skel(case: Case) -> Iterable[Said]:
             found=f"its catalogue is {catalogue.path}" if catalogue else f"no {name} in the package",
             wanted=f"{name} in the same folder",
             fix=f"put the {name} of the skel's QAIRT release beside {skel.name}, both unchanged",
+            absent=catalogue is None,
         )
 
 

@@ -13,12 +13,20 @@ from packager.catalog import rule_rows, table
 from packager.model import Frozen
 
 
+class FaultText(Frozen):
+    """The words for one of the faults that a rule tells apart; without `on_device` it is the rule's own."""
+
+    title: str
+    on_device: str | None = None
+
+
 class RuleText(Frozen):
     """What a person reads about a rule, and what the rule knows of the world.
 
     `title` is a clause that follows the file's name; `on_device` is what the fault looks like on the
     device; `catalogue` are the ids of the collection of field reports that the rule answers. `given` holds
-    the rule's own numbers and names, so that they can be corrected without touching logic.
+    the rule's own numbers and names, so that they can be corrected without touching logic. `faults` are the
+    words for single faults of a rule that has several, by the name that the rule gives them.
     """
 
     id: str
@@ -27,7 +35,13 @@ class RuleText(Frozen):
     on_device: str = ""
     catalogue: tuple[str, ...] = ()
     given: dict[str, int | str] = Field(default_factory=dict)
+    faults: dict[str, FaultText] = Field(default_factory=dict)
     source: str
+
+    def of(self, fault: str) -> tuple[str, str]:
+        """(title, on_device) of a fault; those of the rule itself where it has none of its own."""
+        words = self.faults.get(fault) or FaultText(title=self.title)
+        return words.title, self.on_device if words.on_device is None else words.on_device
 
 
 class HostLibrary(Frozen):

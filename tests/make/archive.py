@@ -63,6 +63,35 @@ def zip_of(*names: str, content: bytes = b"content", link: tuple[str, str] | Non
     return out.getvalue()
 
 
+def zip_of_windows(files: Mapping[str, bytes]) -> bytes:
+    """A zip as old programs on Windows make it: their own separator in names, and folders as members."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for name in dict.fromkeys(f"{name.rpartition('/')[0]}/" for name in files if "/" in name):
+            _put_as_windows(archive, name, b"")
+        for name, content in files.items():
+            _put_as_windows(archive, name, content)
+    return out.getvalue()
+
+
+def _put_as_windows(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
+    info = zipfile.ZipInfo()
+    info.create_system, info.external_attr = 0, 0x10 if name.endswith("/") else 0x20
+    info.filename = name.replace("/", "\\")
+    archive.writestr(info, content)
+
+
+def encrypted(archive: bytes) -> bytes:
+    """The zip with each member marked as encrypted."""
+    marked = bytearray(archive)
+    for magic, flags in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        at = marked.find(magic)
+        while at >= 0:
+            marked[at + flags] |= 1
+            at = marked.find(magic, at + 4)
+    return bytes(marked)
+
+
 def ar_of(**parts: bytes) -> bytes:
     """An ar archive; an underscore in `debian_binary` stands for the hyphen."""
     out = b"!<arch>\n"

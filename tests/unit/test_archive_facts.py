@@ -14,7 +14,18 @@ from packager.errors import UnreadableFile
 from packager.facts import listing
 from packager.facts.archive import read_archive
 from packager.facts.types import ArchiveMember
-from tests.make.archive import Layout, ar_of, deb_of, member, put, tar_of, tar_with, zip_of
+from tests.make.archive import (
+    Layout,
+    ar_of,
+    deb_of,
+    encrypted,
+    member,
+    put,
+    tar_of,
+    tar_with,
+    zip_of,
+    zip_of_windows,
+)
 
 COMPRESS = {
     "tar": bytes,
@@ -48,6 +59,35 @@ TREE_MEMBERS = (
     ArchiveMember(name="usr/lib/copy", size=0, mode=0o644, link="../../usr/lib/libx.so.1"),
     ArchiveMember(name="usr/share/" + "n" * 200, size=3, mode=0o644),
 )
+
+
+def test_a_zip_made_on_windows_has_the_names_that_were_meant(read):
+    made = zip_of_windows({"npu/libx.so": b"x", "npu/a/b.json": b"{}", "top": b""})
+
+    assert [member.name for member in read(made).members] == ["npu/libx.so", "npu/a/b.json", "top"]
+
+
+@pytest.mark.parametrize("name", ["../x", "a/../../x", "C:/x", "/x"])
+def test_its_separators_lead_nobody_out_of_the_archive(read, name):
+    with pytest.raises(UnreadableFile) as caught:
+        read(zip_of_windows({name: b"x"}))
+
+    assert caught.value.fault == "unsafe"
+
+
+def test_a_backslash_in_a_name_from_unix_is_a_part_of_it(read):
+    assert [member.name for member in read(zip_of("a\\b")).members] == ["a\\b"]
+
+
+def test_an_encrypted_zip_is_listed(read):
+    assert [member.name for member in read(encrypted(zip_of("a", "b"))).members] == ["a", "b"]
+
+
+def test_a_link_in_an_encrypted_zip_makes_it_one_that_cannot_be_read(read):
+    with pytest.raises(UnreadableFile) as caught:
+        read(encrypted(zip_of(link=("a", "b"))))
+
+    assert (caught.value.fault, caught.value.reason) == ("encrypted", "only its password opens it")
 
 
 @pytest.mark.parametrize("form", COMPRESS)

@@ -5,6 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import subprocess
+import sys
+import warnings
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -13,7 +17,7 @@ from packager import catalog
 from packager.audit import audit
 from packager.errors import InputUnavailable
 from packager.inference import Asks
-from tests.make.archive import put, zip_with
+from tests.make.archive import encrypted, put, zip_of_windows, zip_with
 from tests.make.context import context
 from tests.make.elf import hexagon_skel, shared_library
 from tests.unit.test_commands import hexpack, invoke
@@ -25,6 +29,15 @@ SOUND = {
     "LICENSE": b"terms\n",
 }
 OLDER_SKEL = hexagon_skel(73, "2.48.0", "v2.48.0.260626120635")
+
+
+def bound_by_permissions(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """hexpack by somebody whom permissions bind: root is, without two of its capabilities."""
+    drop = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] if os.geteuid() == 0 else []
+    code = "from packager.commands.program import main; main()"
+    return subprocess.run(
+        [*drop, sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False
+    )
 
 
 @pytest.fixture
@@ -83,6 +96,77 @@ def test_a_member_that_cannot_be_read_is_a_finding_and_the_others_are_judged(sav
     cut = SOUND["lib/libQnnHtp.so"][:200]
 
     assert told(saved(SOUND | {"lib/libQnnHtp.so": cut})) == [("HEX101", "lib/libQnnHtp.so")]
+
+
+def test_a_zip_with_the_separators_of_windows_is_read_as_its_maker_meant_it(saved, tmp_path):
+    path = tmp_path / "windows.zip"
+    path.write_bytes(zip_of_windows(SOUND | {"dsp/libQnnHtpV73Skel.so": OLDER_SKEL}))
+
+    assert told(path) == [("HEX104", "dsp/libQnnHtpV73Skel.so")]
+
+
+def test_each_way_in_which_a_file_cannot_be_read_has_its_own_words(saved, tmp_path):
+    locked = tmp_path / "locked.zip"
+    locked.write_bytes(encrypted(zip_with(SOUND)))
+    cut = saved(SOUND | {"lib/libQnnHtp.so": SOUND["lib/libQnnHtp.so"][:200]}, "cut.zip")
+    leaving = saved(SOUND | {"../x": b""}, "leaving.zip")
+
+    titles = {
+        path.name: {f.title for s in audit(path).sets for f in s.findings} for path in (locked, cut, leaving)
+    }
+
+    assert titles == {
+        "locked.zip": {"is encrypted"}, "cut.zip": {"is damaged"}, "leaving.zip": {"must not be unpacked"},
+    }  # fmt: skip
+    assert all("ZipInfo" not in f.found for one in audit(locked).sets for f in one.findings)
+
+
+@pytest.mark.parametrize(
+    ("second", "titles"),
+    [(OLDER_SKEL, ["is there twice in its archive, with different bytes"]), (hexagon_skel(73), [])],
+)
+def test_an_archive_that_has_a_file_twice_is_refused_where_the_two_differ(tmp_path, second, titles):
+    path = tmp_path / "app.zip"
+    with zipfile.ZipFile(path, "w") as archive, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name, content in [*SOUND.items(), ("dsp/libQnnHtpV73Skel.so", second)] * 2:
+            archive.writestr(name, content)
+
+    (one,) = audit(path).sets
+
+    assert [finding.title for finding in one.findings] == titles
+
+
+@pytest.mark.parametrize(
+    ("closed", "told"),
+    [
+        ("sdk/dsp/libQnnHtpV73Skel.so", [("HEX101", "dsp/libQnnHtpV73Skel.so", "may not be read")]),
+        ("sdk/dsp", [("HEX101", "dsp", "is a folder that may not be read")]),
+    ],
+)
+def test_what_may_not_be_read_is_told_and_nothing_is_said_to_be_missing(tmp_path, closed, told):
+    folder = put(tmp_path / "sdk", SOUND)
+    place, mode = tmp_path / closed, (tmp_path / closed).stat().st_mode
+    place.chmod(0)
+
+    done = bound_by_permissions("audit", str(folder), "--json")
+
+    place.chmod(mode)
+    findings = json.loads(done.stdout)["audits"][0]["sets"][0]["findings"]
+    assert [(f["rule"], f["file"], f["title"]) for f in findings] == told
+    assert (done.returncode, done.stderr) == (1, "")
+
+
+@pytest.mark.parametrize("command", [["audit"], ["audit", "--json"], ["inspect"], ["inspect", "--json"]])
+def test_a_folder_that_may_be_listed_and_not_searched_is_no_crash(tmp_path, command):
+    folder = put(tmp_path / "sdk", SOUND)
+    (folder / "dsp").chmod(0o444)
+
+    done = bound_by_permissions(*command, str(folder))
+
+    (folder / "dsp").chmod(0o755)
+    assert "Permission denied" in done.stdout
+    assert done.stderr == ""
 
 
 def test_a_damaged_archive_is_a_finding(saved):

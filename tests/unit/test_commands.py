@@ -48,6 +48,14 @@ def skels(tmp_path) -> list[str]:
     return paths
 
 
+@pytest.mark.parametrize("command", ["inspect", "audit"])
+def test_a_file_of_the_system_that_is_none_is_an_input_that_cannot_be_had(command):
+    done = hexpack(command, "/proc/self/mem")
+
+    assert done.returncode == 3
+    assert done.stderr.startswith("error: /proc/self/mem cannot be read\n")
+
+
 @pytest.mark.parametrize("run", [invoke, hexpack])
 def test_inspect_takes_one_file_many_files_or_a_folder(run, skels, tmp_path):
     one = json.loads(run("inspect", "--json", skels[0]).stdout)

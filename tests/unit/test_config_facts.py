@@ -127,6 +127,80 @@ def test_a_file_is_known_by_what_it_says(saved, content, kind):
     assert identify(saved(content)) == kind
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        '{\n  // see the manual\n  "editor.tabSize": 2, "context": "a",\n}\n',
+        '{"cores": 8, "loss": NaN}',
+        '{"engine": "v8", "context": {"tokenizer": 1}}\n{"engine": "v8"}\n',
+        '{"devices": {{ devices | tojson }}, "cores": {{ cores }}, "*": true}',
+        '{"text": "\\"devices\\": {\\"dsp_arch\\": 1}", "a": }',
+        '{/* "devices": {"dsp_arch": 73} */ "a": 1}',
+        '{"graphs": [], "graphs": [], "vtcm_mb": 8}',
+        '{"a": {"schema_version": 1, "components": {"x": 1}}',
+        "{" * 100,
+        '{"' + "\\" * 100_001,
+        "{" + "/*" * 100_000,
+    ],
+    ids=["comments", "NaN", "lines", "template", "in a string", "in a comment", "twice", "cut", "deep", "escapes",
+         "unended"],
+)  # fmt: skip
+def test_broken_json_of_others_is_no_damaged_configuration(saved, content):
+    assert examine(saved(content)).kind == "other"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        '{"devices": 1} // {"dsp_arch": 2}\n{"devices": [{"dsp_arch": "v73"}]}',
+        '{"graphs": [{"O": 3}, {"graph_names": ["a"],}]}',
+        '{"devices": [{"cores": [{"perf_profile": "burst"',
+        '{"graphs": [{"graph_names": ["a"]}], "graphs": []}',
+        '{"dialog": {"engine": {"n-threads": 3}, "tokenizer": {"path": "a" "b"}}}',
+        '{"context": {"weight_sharing_enabled": True}}',
+    ],
+    ids=["two documents", "comma", "cut", "twice", "no comma", "Python"],
+)
+def test_broken_json_with_a_whole_mark_is_a_damaged_configuration(saved, content):
+    assert examine(saved(content)).kind == "damaged"
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"devices": [{"name": "laptop", "cores": 8}]},
+        {"memory": {"mem_type": "DDR5", "size": 16}},
+        {"graphs": {"O": [1, 2], "N": [3]}},
+        {"dialog": {"engine": "rasa"}},
+        {"dialog": {"context": ["greeting"], "engine": {"model": "x"}}},
+        {"tool_versions": {"onnx": "1.16", "tflite": "2.1"}},
+        {"schema_version": {"version": 3}, "components": [{"id": "core"}], "revision": 20260101},
+        {"schema_version": 2, "components": [{"id": "core"}]},
+        {"schema_version": 2, "components": {"button": {"color": "red"}}, "theme": "dark"},
+        {"variants": {"vinyl": {"ep": True}, "tape": {"ep": False}}},
+        {"model_variants": {"a": {"split": 0.5}}, "constraints": {"ep": 1}},
+        {"model_name": "x", "component_models": ["a"], "epochs": 3},
+    ],
+)
+def test_a_word_that_others_use_too_makes_no_configuration(saved, document):
+    assert identify(saved(document)) == "other"
+
+
+@pytest.mark.parametrize(
+    ("document", "kind"),
+    [
+        ({"devices": [{"cores": [{"perf_profile": "burst"}]}]}, "htp-config"),
+        ({"graphs": [{"O": 3}], "devices": [{"device_id": 0}]}, "htp-config"),
+        ({"graphs": [{"O": 3}], "memory": {"mem_type": "shared_buffer"}}, "htp-config"),
+        ({"dialog": {"engine": {"backend": {"type": "QnnHtp"}}}}, "genie-config"),
+        ({"runtime": "tflite", "tool_versions": {"tflite": "2.19"}, "model_files": {}}, "ai-hub-metadata"),
+        ({"schema_version": "1.0", "components": {"decoder": "decoder"}}, "model-package"),
+    ],
+)
+def test_two_such_words_together_do(saved, document, kind):
+    assert identify(saved(document)) == kind
+
+
 def test_a_runner_conf_says_its_keys_libraries_and_contexts(saved):
     text = "# x\n\nformat 1\npackage x 1\n  backend\tmy lib/a.so \nvariant context=m/a.bin soc=x\nvariant soc=y context=b\n"
 

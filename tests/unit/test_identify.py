@@ -158,6 +158,32 @@ def test_protobuf_of_another_kind_is_not_taken_for_a_model(written, content):
     assert found == "other"
 
 
+POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"0a" * 32 + b"\nsize 13214\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "stand_in"),
+    [
+        (b"", "empty"),
+        (bytes(1), "zeros"),
+        (bytes((2 << 20) + 1), "zeros"),
+        (bytes(2 << 20) + b"\1", None),
+        (POINTER, "lfs-pointer"),
+        (POINTER.replace(b"oid", b"ext-0-a sha256:11\noid"), "lfs-pointer"),
+        (POINTER + b"and more\n", None),
+        (POINTER[:60], None),
+        (b"see " + POINTER, None),
+        (b"<!DOCTYPE html>\n<html>", "html"),
+        (b"\xef\xbb\xbf\r\n<!-- login -->\n<HTML lang='en'>", "html"),
+        (b"<htmlish>", None),
+        (b"<?xml version='1.0'?>", None),
+        (b"text", None),
+    ],
+)
+def test_a_file_that_stands_for_another_is_told(written, content, stand_in):
+    assert examine(written(content)) == OtherFacts(stand_in=stand_in)
+
+
 @pytest.mark.parametrize(
     ("content", "facts"),
     [(hexagon_skel(), ElfFacts), (dll(), PeFacts), (TAR, ArchiveFacts), (b"text", OtherFacts)],

@@ -203,6 +203,43 @@ def test_a_component_in_a_file_of_its_own_is_named_by_its_path(saved):
     assert (facts.schema_version, facts.variants) == ("1.0", ())
 
 
+def test_a_model_package_of_before_the_library_says_the_same(saved):
+    constraints = {
+        "ep": VARIANT["ep"],
+        "device": "npu",
+        "ep_compatibility_info": VARIANT["compatibility_string"],
+    }
+    variants = {
+        "qnn": {"model_type": "onnx", "model_file": "m.onnx", "model_id": "npu", "constraints": constraints},
+        "base": {"constraints": {}},
+    }
+    path = saved({"component_model_name": "decoder", "model_variants": variants})
+
+    facts = examine(path)
+
+    assert facts == read_model_package(path)
+    assert facts.variants == (
+        READ.model_copy(update={"files": ("m.onnx",)}),
+        ModelPackageVariant(component="decoder", name="base", folder="base"),
+    )
+
+
+def test_its_manifest_names_the_description_of_each_component(saved):
+    path = saved({"model_name": "x", "model_version": "1.0", "component_models": ["decoder", 3]})
+
+    facts = read_model_package(path)
+
+    assert identify(path) == "model-package"
+    assert (facts.schema_version, facts.components) == (None, ("models/decoder/metadata.json",))
+
+
+@pytest.mark.parametrize("wrong", [{"a": 3}, {"a": {"constraints": "x", "model_file": {}}}, ["a"], None])
+def test_a_variant_of_the_wrong_type_counts_as_not_said(saved, wrong):
+    facts = read_model_package(saved({"component_model_name": "x", "model_variants": wrong}))
+
+    assert [(variant.ep, variant.files) for variant in facts.variants] in ([], [(None, ())])
+
+
 @pytest.mark.parametrize(
     ("executors", "files"),
     [
@@ -267,6 +304,24 @@ def test_yaml_that_could_do_harm_is_refused(saved, text, reason):
         yaml_document(saved(text))
 
     assert reason in caught.value.reason
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["runtime: a\nruntime: b\n", "a:\n- {runtime: a, x: 1, runtime: b}\n", "? runtime\n: a\nruntime: b\n"],
+)
+def test_a_key_that_is_there_twice_is_refused_as_in_json(saved, text):
+    with pytest.raises(UnreadableFile) as caught:
+        yaml_document(saved(text))
+
+    assert caught.value.reason == 'the key "runtime" is there twice in one mapping'
+    assert caught.value.offset == text.rindex("runtime")
+
+
+def test_metadata_with_a_key_twice_is_damaged_and_not_unknown(saved):
+    facts = examine(saved("tool_versions:\n  qairt: '2.51'\n  qairt: '2.48'\n"))
+
+    assert facts.kind == "damaged"
 
 
 def test_a_yaml_file_beyond_the_limit_is_not_read(saved):

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 
 from packager import catalog
 from packager.bundle import BundleLink
-from packager.facts.types import ElfFacts, OtherFacts, PeFacts
+from packager.errors import Fault
+from packager.facts.types import DamagedFacts, ElfFacts, OtherFacts, PeFacts
+from packager.rules.core import Case, Examined
+from packager.rules.table import texts
 from tests.unit.rule_cases import (
     TARGETS,
     damaged,
+    digest_of,
     facts_of,
     findings,
     skel_facts,
@@ -42,6 +48,24 @@ def test_HEX101_fires_alone_for_a_damaged_file(path):
     assert found[0].found == "at byte 4096: the section table is missing"
 
 
+@pytest.mark.parametrize("fault", get_args(Fault))
+def test_HEX101_fires_with_the_words_of_each_fault(fault):
+    facts = DamagedFacts(offset=9, reason="why", fault=fault)
+    case = with_file(sound_case(), staged("share/x", "damaged", facts))
+
+    (finding,) = findings(case)
+
+    assert finding.title == texts()["HEX101"].faults[fault].title
+    assert finding.found == ("at byte 9: why" if fault == "damaged" else "why")
+
+
+def test_HEX101_fires_alone_where_a_folder_could_not_be_looked_into():
+    facts = DamagedFacts(offset=0, reason="Permission denied", fault="closed")
+    case = with_file(without(sound_case(), SKEL), staged("dsp", "damaged", facts))
+
+    assert [finding.rule for finding in findings(case)] == ["HEX101"]
+
+
 def test_HEX101_is_silent_about_files_of_no_known_format():
     case = with_file(sound_case(), staged("share/notes.bin", "document", OtherFacts()))
 
@@ -55,6 +79,7 @@ def test_HEX106_fires_for_a_missing_skel_with_the_soc_that_needs_it():
 
     assert (finding.rule, finding.file) == ("HEX106", "libQnnHtpV73Skel.so")
     assert (finding.found, finding.wanted) == ("no such file in the package", "one, for qcs9075")
+    assert finding.title == "is missing"
 
 
 def test_HEX106_fires_for_an_architecture_that_the_plan_forgot():
@@ -82,6 +107,85 @@ def test_HEX106_fires_for_a_second_copy_of_a_skel():
 
     assert (finding.rule, finding.file) == ("HEX106", "lib/libQnnHtpV73Skel.so")
     assert finding.found == f"2 copies: {SKEL}, lib/libQnnHtpV73Skel.so"
+
+
+def with_copies(*paths: str, equal: bool = True) -> Case:
+    """The sound case with its skel at these places instead."""
+    case = without(sound_case(), SKEL)
+    for path in paths:
+        made = staged(path, "skel", skel_facts(73), arch=73)
+        if equal:
+            blob = made.file.blob.model_copy(update={"sha256": digest_of(SKEL)})
+            made = Examined(file=made.file.model_copy(update={"blob": blob}), facts=made.facts)
+        case = with_file(case, made)
+    return case
+
+
+@pytest.mark.parametrize(
+    "folders",
+    [
+        ("dsp/cdsp", "dsp/cdsp1"),
+        ("images/cdsp0", "images/cdsp1"),
+        ("one/dsp/cdsp", "two/dsp/CDSP"),
+        ("dsp/cdsp/qnn", "dsp/adsp"),
+    ],
+)
+def test_HEX106_is_silent_about_equal_skels_for_several_dsps(folders):
+    assert not findings(with_copies(*(f"{folder}/libQnnHtpV73Skel.so" for folder in folders)))
+
+
+@pytest.mark.parametrize(
+    ("folders", "equal"),
+    [
+        (("dsp/cdsp", "dsp/cdsp1"), False),
+        (("dsp/cdsp", "lib"), True),
+        (("dsp/cdsp/a", "dsp/cdsp/b"), True),
+        (("dsp", "lib/dsp"), True),
+    ],
+)
+def test_HEX106_fires_for_copies_of_which_one_hides_the_other(folders, equal):
+    (finding,) = findings(with_copies(*(f"{folder}/libQnnHtpV73Skel.so" for folder in folders), equal=equal))
+
+    assert (finding.rule, finding.title) == ("HEX106", "is there twice")
+
+
+@pytest.mark.parametrize(
+    ("path", "role", "arch"), [(SKEL, "skel", 73), (STUB, "stub", 73), (BACKEND, "backend", None)]
+)
+def test_HEX106_fires_for_a_name_in_other_letters_on_a_system_that_tells_them_apart(path, role, arch):
+    folder, _, name = path.rpartition("/")
+    facts = facts_of(sound_case(), path)
+    case = with_file(without(sound_case(), path), staged(f"{folder}/{name.lower()}", role, facts, arch=arch))
+
+    (finding,) = findings(case)
+
+    assert (finding.rule, finding.found, finding.wanted) == ("HEX106", name.lower(), name)
+    assert finding.title == "has other capitals than the name that is opened"
+
+
+def test_HEX106_is_silent_about_letters_on_windows():
+    case = sound_case("windows")
+    facts = facts_of(case, "QnnHtp.dll")
+    case = with_file(without(case, "QnnHtp.dll"), staged("qnnhtp.DLL", "backend", facts))
+
+    assert not findings(case)
+
+
+def read_off(case: Case) -> Case:
+    """The case as `audit` makes it of somebody else's files."""
+    bare = case.plan.runtime_set.model_copy(update={"files": (), "licences": ()})
+    return with_plan(case, runtime_set=bare).model_copy(update={"inferred": True})
+
+
+def test_HEX106_fires_for_a_stub_and_a_skel_that_nothing_opens():
+    (finding,) = findings(read_off(without(sound_case(), BACKEND)))
+
+    assert (finding.rule, finding.file, finding.title) == ("HEX106", "libQnnHtp.so", "is missing")
+
+
+@pytest.mark.parametrize("path", [SKEL, STUB])
+def test_HEX106_is_silent_about_a_part_of_somebody_elses_runtime(path):
+    assert not findings(read_off(without(without(sound_case(), BACKEND), path)))
 
 
 def test_HEX106_is_silent_about_stubs_and_skels_on_the_simulator():

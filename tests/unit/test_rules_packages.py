@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from packager.facts.types import PeFacts
+from packager.facts.types import OtherFacts, PeFacts
 from packager.manifest_model import Allow
 from packager.rules.core import allowed
 from tests.unit.rule_cases import (
@@ -145,3 +145,53 @@ def test_HEX504_fires_for_a_model_library_of_windows():
 
 def test_HEX504_is_silent_about_the_vendors_own_paths():
     assert not findings(with_facts(sound_case(), STUB, build_paths=("/local/mnt/workspace/a.cc",)))
+
+
+CONTEXT = "share/models/qcs9075.bin"
+
+
+@pytest.mark.parametrize(
+    ("stand_in", "title"),
+    [
+        ("lfs-pointer", "is a pointer of Git LFS and not the file itself"),
+        ("html", "is a web page under the name of another file"),
+        ("empty", "is empty"),
+        ("zeros", "holds nothing but zeros"),
+    ],
+)
+@pytest.mark.parametrize("path", [CONTEXT, STUB, "lib/libQnnHtp.so", "share/models/extra.onnx"])
+def test_HEX505_fires_alone_for_what_stands_where_a_file_was_meant(path, stand_in, title):
+    facts = OtherFacts(stand_in=stand_in)
+    extra = path.endswith("onnx")
+    case = sound_case()
+    case = with_file(case, staged(path, "document", facts)) if extra else with_facts(case, path, facts)
+
+    found = [finding for finding in findings(case) if finding.rule != "HEX311"]
+
+    assert [(f.rule, f.file, f.title) for f in found] == [("HEX505", path, title)]
+
+
+def test_HEX505_fires_for_a_pointer_whatever_its_name_is():
+    case = with_file(sound_case(), staged("docs/picture.png", "document", OtherFacts(stand_in="lfs-pointer")))
+
+    (finding,) = findings(case)
+
+    assert (finding.rule, finding.fix) == ("HEX505", "run `git lfs pull`, and pack again")
+
+
+@pytest.mark.parametrize(
+    ("name", "stand_in"),
+    [("index.html", "html"), ("py.typed", "empty"), ("input_0.bin", "zeros"), ("notes.bin", None)],
+)
+def test_HEX505_is_silent_about_files_that_may_be_so(name, stand_in):
+    assert not findings(
+        with_file(sound_case(), staged(f"share/{name}", "document", OtherFacts(stand_in=stand_in)))
+    )
+
+
+def test_HEX505_is_silent_about_files_that_are_for_no_npu():
+    case = sound_case()
+    empty = staged("data/table.bin", "document", OtherFacts(stand_in="empty"))
+    case = case.model_copy(update={"files": (empty,), "inferred": True})
+
+    assert not [finding for finding in findings(case) if finding.rule == "HEX505"]
