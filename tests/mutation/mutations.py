@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import struct
 from collections.abc import Callable
@@ -73,7 +74,10 @@ def _flipped(tree: Tree, name: str) -> None:
 
 
 def _pointer(tree: Tree, name: str) -> None:
-    tree.write(name, b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 12\n")
+    digest = hashlib.sha256(tree.read(name)).hexdigest()
+    size = len(tree.read(name))
+    text = f"version https://git-lfs.github.com/spec/v1\noid sha256:{digest}\nsize {size}\n"
+    tree.write(name, text.encode())
 
 
 def _empty(tree: Tree, name: str) -> None:
@@ -87,8 +91,8 @@ _each("is cut", "HEX101", _cut, *DLLS, "libQnnHtpV73Skel.so", CAT, tree="windows
 _each("has a byte too many", "HEX101", _extended, CONTEXT)
 _each("has a byte too many", "HEX101", _extended, CAT, tree="windows")
 _each("has an Arm32 header", "HEX107", _patched(18, "<H", 40), "libQnnHtp.so", STUB)
-_each("is a pointer of Git LFS", "HEX107", _pointer, *LIBRARIES)
-_each("is empty", "HEX107", _empty, *LIBRARIES)
+_each("is a pointer of Git LFS", "HEX505", _pointer, *LIBRARIES)
+_each("is empty", "HEX505", _empty, *LIBRARIES)
 
 # -- One release -----------------------------------------------------------------------------------------------
 
@@ -166,7 +170,7 @@ def _(tree: Tree) -> None:
     tree.replace("libQnnHtp.so", tree.spares.linux["libQnnHtpPrepare.so"])
 
 
-@fault("the backend is missing", "HEX405")
+@fault("the backend is missing", "HEX106", "HEX405")
 def _(tree: Tree) -> None:
     tree.drop("libQnnHtp.so")
 
