@@ -1,4 +1,7 @@
-"""A digest of hexpack itself, so that no result of an older program is taken for one of this program."""
+"""A digest of hexpack itself, so that no result of an older program is taken for one of this program.
+
+A step knows the part of the program that makes it: a new word in a template does not compile models anew.
+"""
 
 from __future__ import annotations
 
@@ -6,21 +9,36 @@ import contextlib
 import functools
 import hashlib
 import platform
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib import metadata
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
 from packager import resources
 
+# What every result may depend on: reading, writing, and the types that values have.
+_BASE = (
+    *("packager/__init__.py", "packager/catalog.py", "packager/errors.py", "packager/files.py"),
+    *("packager/model.py", "packager/resources.py", "packager/visible.py"),
+)
+
+# What the results of one kind of step depend on, as paths or folders (`…/`). A package depends on everything,
+# so it has no row; `tests/unit/test_codeprint.py` follows the imports and holds the rows to them.
+AREAS: Mapping[str, tuple[str, ...]] = {
+    # What the tables say of a SoC reaches a compiler as values, which are in the step's key.
+    "compilers": (*_BASE, "packager/compilers/", "packager/contexts.py", "packager/manifest_model.py"),
+    "facts": (*_BASE, "packager/facts/", "packager/versions.py", "targets/"),
+}
+
 
 @functools.cache
-def codeprint() -> str:
-    """sha256 over the names and contents of the program, its tables and its templates."""
+def codeprint(area: str | None = None) -> str:
+    """sha256 over names and contents of the program, its tables and its templates, or of one of `AREAS`."""
     whole = hashlib.sha256()
     for name, path in _parts():
-        content = path.read_bytes()
-        whole.update(f"{name}\0{len(content)}\0".encode() + content)
+        if area is None or name.startswith(AREAS[area]):
+            content = path.read_bytes()
+            whole.update(f"{name}\0{len(content)}\0".encode() + content)
     return whole.hexdigest()
 
 

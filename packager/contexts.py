@@ -7,14 +7,19 @@ done again.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextvars
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from packager import catalog, compilers
 from packager.assets import Inputs
 from packager.codeprint import codeprint
 from packager.compilers import Comparison, Compiled, CompileJob, Prepared, TensorSpec
+from packager.compilers.worker import STOPPING
 from packager.files import Blob, place
 from packager.model import Frozen
 from packager.plan_model import TargetPlan
@@ -66,14 +71,22 @@ class Compilation:
         self._store, self._inputs, self._tell = store, inputs, tell
         self._tools = compilers.toolchain()
 
-    def contexts(self, target: TargetPlan) -> tuple[ContextAsset, ...]:
-        """A context per SoC, in the plan's order.
+    def contexts(self, targets: Sequence[TargetPlan], jobs: int) -> dict[str, tuple[ContextAsset, ...]]:
+        """A context for each SoC of each target, by the target's label, in the plan's order.
 
-        Raises InputUnavailable for a model or sample that cannot be used, ManifestError where the
-        manifest does not fit the model, ToolFailed for a graph that a SoC does not take.
+        Up to `jobs` worker processes run at once. Raises InputUnavailable for a model or sample that cannot
+        be used, ManifestError where the manifest does not fit the model, ToolFailed for a graph that a SoC
+        does not take: the first of them in the plan's order, whichever happened first.
         """
-        prepared = self._prepared(target)
-        return tuple(self._context(target, soc, prepared) for soc in target.socs)
+        with _Pool(jobs) as pool:
+            prepared = pool.all(partial(self._prepared, target) for target in targets)
+            work = [
+                partial(self._context, target, soc, ready)
+                for target, ready in zip(targets, prepared, strict=True)
+                for soc in target.socs
+            ]
+            made = iter(pool.all(work))
+            return {target.label: tuple(next(made) for _ in target.socs) for target in targets}
 
     def _context(self, target: TargetPlan, soc: catalog.Soc, prepared: Prepared) -> ContextAsset:
         job = CompileJob(
@@ -102,14 +115,23 @@ class Compilation:
         self, kind: str, model: type[Result], key: dict[str, Any], do: Callable[[Path], Result]
     ) -> Result:
         """Recall a step whose blobs are all here, or do it in a scratch folder."""
-        name = key_of({"inputs": key, "tools": self._tools, "hexpack": codeprint()})
-        known = self._store.recall_as(model, kind, name)
-        if known is not None and all(self._store.proved(blob) for blob in _blobs(known)):
+        name = key_of({"inputs": key, "tools": self._tools, "hexpack": codeprint("compilers")})
+        known = self._known(kind, model, name)
+        if known is not None:
             return known
-        with self._store.work() as work:
-            result = do(work)
-        self._store.record(kind, name, result.model_dump(mode="json"))
+        with self._store.lock(name):  # of two targets or two runs that want the same, one does it
+            known = self._known(kind, model, name)
+            if known is not None:
+                return known
+            with self._store.work() as work:
+                result = do(work)
+            self._store.record(kind, name, result.model_dump(mode="json"))
         return result
+
+    def _known(self, kind: str, model: type[Result], name: str) -> Result | None:
+        known = self._store.recall_as(model, kind, name)
+        whole = known is not None and all(self._store.proved(blob) for blob in _blobs(known))
+        return known if whole else None
 
     @staticmethod
     def _still_the_same(*inputs: Fetched) -> None:
@@ -204,3 +226,30 @@ class Compilation:
 
 def _blobs(step: Frozen) -> tuple[Blob, ...]:
     return tuple(value for _, value in step if isinstance(value, Blob))
+
+
+class _Pool:
+    """Threads that wait for worker processes. When one fails or the user stops, the others are ended too."""
+
+    def __init__(self, jobs: int) -> None:
+        self._stopping = threading.Event()
+        self._pool = ThreadPoolExecutor(max_workers=jobs, thread_name_prefix="compile")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stopping.set()
+        self._pool.shutdown(cancel_futures=True)
+
+    def all(self, calls: Iterable[Callable[[], Result]]) -> list[Result]:
+        """The results in the order of the calls."""
+        waiting: list[Future[Result]] = [self._pool.submit(self._call, call) for call in calls]
+        return [future.result() for future in waiting]
+
+    def _call(self, call: Callable[[], Result]) -> Result:
+        def within() -> Result:
+            STOPPING.set(self._stopping)
+            return call()
+
+        return contextvars.copy_context().run(within)

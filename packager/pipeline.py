@@ -34,7 +34,10 @@ if TYPE_CHECKING:
 
 
 class Options(Frozen):
-    """How a run is done. Only `epoch` (seconds since 1970) reaches the bytes of a package."""
+    """How a run is done. Only `epoch` (seconds since 1970) reaches the bytes of a package.
+
+    `jobs` is how many compilers run at once.
+    """
 
     out: Path
     target: str | None = None
@@ -42,6 +45,7 @@ class Options(Frozen):
     offline: bool = False
     epoch: int
     write: bool = True
+    jobs: int = 1
 
 
 class Outcome(Frozen):
@@ -96,7 +100,7 @@ def run(document: Document, options: Options, store: Store, tell: Tell) -> Repor
     keys = {one.label: _key(one, inputs, acquisition, options) for one in plan.targets}
     outcomes = [_recalled(store, keys[one.label], one, options) for one in plan.targets]
     missing = [one for one, outcome in zip(plan.targets, outcomes, strict=True) if outcome is None]
-    staged = iter(_stage(missing, inputs, acquisition, store, tell) if missing else ())
+    staged = iter(_stage(missing, inputs, acquisition, store, options.jobs, tell) if missing else ())
     done = [outcome or next(staged) for outcome in outcomes]
     acquisition.use(entry for outcome in done for entry in outcome.inputs)
     _respect_lock(acquisition, options)
@@ -163,7 +167,12 @@ def _recalled(store: Store, key: str, plan: TargetPlan, options: Options) -> Out
 
 
 def _stage(
-    plans: Sequence[TargetPlan], inputs: Inputs, acquisition: Acquisition, store: Store, tell: Tell
+    plans: Sequence[TargetPlan],
+    inputs: Inputs,
+    acquisition: Acquisition,
+    store: Store,
+    jobs: int,
+    tell: Tell,
 ) -> list[Outcome]:
     """Compile, prove, lay out and judge targets; runners are built meanwhile."""
     from packager.assets import entries_of
@@ -172,10 +181,10 @@ def _stage(
 
     outcomes = []
     with _runners(plans, store, tell) as runners:
-        compilation = Compilation(store, inputs, tell)
-        for plan in plans:
-            libraries = acquisition.libraries(plan)
-            contexts = compilation.contexts(plan)
+        fetched = [acquisition.libraries(plan) for plan in plans]
+        compiled = Compilation(store, inputs, tell).contexts(plans, jobs)
+        for plan, libraries in zip(plans, fetched, strict=True):
+            contexts = compiled[plan.label]
             if not runners[plan.abi.id].done():
                 tell(f"waiting for hexrun for {plan.abi.id}")
             runner = runners[plan.abi.id].result()

@@ -121,7 +121,7 @@ class Staging:
 
     def _facts(self, file: BundleFile) -> Facts:
         """What the bytes say, remembered by their digest."""
-        key = key_of({"blob": file.blob.sha256, "hexpack": codeprint(), "tools": surroundings()})
+        key = key_of({"blob": file.blob.sha256, "hexpack": codeprint("facts"), "tools": surroundings()})
         with contextlib.suppress(ValueError):  # no record, or a damaged one
             return _FACTS.validate_python(self._store.recall("facts", key))
         facts = examine(file.local)

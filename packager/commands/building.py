@@ -21,6 +21,7 @@ _RUN = {
     "out": "folder for the packages (default: dist)",
     "locked": "refuse inputs that differ from the lock",
     "offline": "touch no network",
+    "jobs": "compilers at once (default: one for each processor)",
 }
 
 
@@ -45,7 +46,19 @@ def _epoch() -> int:
     return int(given)
 
 
-def _run(manifest: str, *, write: bool, as_json: bool, **options: Any) -> None:
+def _jobs(given: int) -> int:
+    """How many compilers run at once: as many as there are processors for this process."""
+    import os
+
+    if given == 0:
+        usable = getattr(os, "sched_getaffinity", None)
+        return len(usable(0)) if usable else os.cpu_count() or 1
+    if given < 1:
+        raise ManifestError(f"--jobs {given} would compile nothing", fix="give 1 or more")
+    return given
+
+
+def _run(manifest: str, *, write: bool, as_json: bool, jobs: int, **options: Any) -> None:
     from packager.manifest import load
     from packager.pipeline import Options, run
     from packager.progress import Progress
@@ -54,7 +67,8 @@ def _run(manifest: str, *, write: bool, as_json: bool, **options: Any) -> None:
 
     document = load(Path(manifest))
     with Progress().running() as tell:
-        report = run(document, Options(epoch=_epoch(), write=write, **options), Store(), tell)
+        chosen = Options(epoch=_epoch(), write=write, jobs=_jobs(jobs), **options)
+        report = run(document, chosen, Store(), tell)
     if as_json:
         print_json(report.model_dump(mode="json"))
     else:
@@ -72,9 +86,11 @@ def package(
     json: bool = False,
     locked: bool = False,
     offline: bool = False,
+    jobs: int = 0,
 ) -> None:
     """Build, prove and write the packages of a manifest."""
-    _run(manifest, write=True, as_json=json, out=Path(out), target=target, locked=locked, offline=offline)
+    options: dict[str, Any] = {"target": target, "locked": locked, "offline": offline, "jobs": jobs}
+    _run(manifest, write=True, as_json=json, out=Path(out), **options)
 
 
 @command(help={k: v for k, v in (_MANIFEST | _RUN).items() if k != "out"})
@@ -85,9 +101,11 @@ def check(
     json: bool = False,
     locked: bool = False,
     offline: bool = False,
+    jobs: int = 0,
 ) -> None:
     """Do everything but write packages: compile, prove and judge."""
-    _run(manifest, write=False, as_json=json, out=Path("dist"), target=target, locked=locked, offline=offline)
+    options: dict[str, Any] = {"target": target, "locked": locked, "offline": offline, "jobs": jobs}
+    _run(manifest, write=False, as_json=json, out=Path("dist"), **options)
 
 
 @command(help=_MANIFEST)

@@ -12,7 +12,10 @@ import os
 import signal
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Mapping, Sequence
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +23,10 @@ from packager import errors, files
 from packager.errors import HexpackError, ToolFailed
 
 COMPILE_SECONDS = 3600.0
+STOPPING: ContextVar[threading.Event | None] = ContextVar("STOPPING", default=None)
+"""Set by whoever runs jobs in threads, where no Ctrl-C arrives: once it is set, workers are ended."""
+
+_GLANCE_SECONDS = 0.05
 _ACCESS_VIOLATION = 0xC0000005
 _CHECKOUT = Path(__file__).resolve().parents[2]
 
@@ -52,24 +59,39 @@ def log(work: Path) -> str:
 
 def wait(command: Sequence[str], work: Path, *, doing: str, seconds: float) -> int:
     """Run a command in `work` to its end; its exit code, or minus the number of the signal that ended it."""
-    with files.written_whole(work / "worker.log") as out:
+    stopping, until = STOPPING.get(), time.monotonic() + seconds
+    with (
+        files.written_whole(work / "worker.log") as out,
+        subprocess.Popen(
+            command,
+            cwd=work,
+            env=_environment(work),
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+        ) as process,
+    ):
         try:
-            ended = subprocess.run(
-                command,
-                cwd=work,
-                env=_environment(work),
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=subprocess.STDOUT,
-                timeout=seconds,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            raise ToolFailed(
-                f"{doing} took longer than {seconds:g} s and was stopped",
-                fix="try a smaller input shape or a lower `optimization`, or run on a faster machine",
-            ) from None
-    return ended.returncode
+            while True:
+                left = until - time.monotonic()
+                glance = min(left, _GLANCE_SECONDS) if stopping else left
+                try:
+                    return process.wait(max(glance, 0))
+                except subprocess.TimeoutExpired:
+                    if stopping and stopping.is_set():
+                        raise KeyboardInterrupt from None
+                    if left <= 0:
+                        raise _too_slow(doing, seconds) from None
+        except BaseException:
+            process.kill()
+            raise
+
+
+def _too_slow(doing: str, seconds: float) -> ToolFailed:
+    return ToolFailed(
+        f"{doing} took longer than {seconds:g} s and was stopped",
+        fix="try a smaller input shape or a lower `optimization`, or run on a faster machine",
+    )
 
 
 def died(returncode: int, doing: str, said: str) -> HexpackError | RuntimeError:
@@ -78,7 +100,8 @@ def died(returncode: int, doing: str, said: str) -> HexpackError | RuntimeError:
         return ToolFailed(
             f"{doing} was killed by the operating system (signal 9)",
             evidence=("this is what happens when memory runs out",),
-            fix="give the machine or the container more memory, or take a smaller input shape",
+            fix="give the machine or the container more memory, compile one at a time (--jobs 1), or take a"
+            " smaller input shape",
         )
     if returncode < 0 or returncode >= _ACCESS_VIOLATION:
         name = _signal_name(-returncode) if returncode < 0 else f"0x{returncode:08X}"
