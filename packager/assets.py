@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from packager.errors import InputUnavailable
@@ -10,7 +10,7 @@ from packager.facts.identify import identify
 from packager.facts.onnx import read_onnx
 from packager.facts.types import OnnxFacts
 from packager.files import is_plain_relative
-from packager.lock import Entry, Lock
+from packager.lock import Compile, Entry, Lock
 from packager.manifest_model import PathSource, UrlSource
 from packager.model import Frozen
 from packager.plan_model import Plan, TargetPlan
@@ -20,6 +20,7 @@ from packager.sources.local import fetch_path, glob_paths
 from packager.sources.pip_download import WheelRequest
 from packager.sources.runtime_set import fetch_runtime
 from packager.sources.wheel import fetch_wheel, member
+from packager.sources.wheel_licence import licence_of
 from packager.store import Store
 
 
@@ -45,12 +46,6 @@ class Inputs(Frozen):
         }
 
 
-def entries_of(fetched: Iterable[Fetched]) -> tuple[Entry, ...]:
-    """The lock entries of inputs, each once, sorted."""
-    found = {entry.origin: entry for entry in map(Entry.of, fetched)}
-    return tuple(found[origin] for origin in sorted(found))
-
-
 class Acquisition:
     """Fetches into one store, with the pins of one lock, and remembers what was used."""
 
@@ -58,6 +53,7 @@ class Acquisition:
         self._base, self._store, self._lock = base, store, lock
         self._offline, self._tell = offline, tell
         self._entries: dict[str, Entry] = {}
+        self._compiles: tuple[Compile, ...] = ()
 
     def inputs(self, plan: Plan) -> Inputs:
         """The model and the samples. Raises InputUnavailable."""
@@ -72,7 +68,7 @@ class Acquisition:
             reference=self._samples(wanted.reference.inputs if wanted.reference else None),
         )
         used = (inputs.model, *inputs.weights, *inputs.calibration, *inputs.reference)
-        self.use(entries_of(used))
+        self.use(self.entries(used))
         return inputs
 
     def _model(self, target: TargetPlan) -> Fetched:
@@ -130,14 +126,42 @@ class Acquisition:
             tell=self._tell,
         )
 
-    def use(self, entries: Iterable[Entry]) -> None:
-        """Remember what was used, for the lock."""
+    def entries(
+        self,
+        fetched: Iterable[Fetched],
+        builds: Mapping[str, str | None] | None = None,
+        licences: Iterable[str] = (),
+    ) -> tuple[Entry, ...]:
+        """The lock entries of inputs, each once, sorted.
+
+        `builds` says, by the origin of a file, which QAIRT build its bytes name; `licences` are the files
+        with licences that were taken along with them.
+        """
+        wholes: dict[str, Fetched] = {}
+        named: dict[str, set[str]] = {}
+        for one in fetched:
+            origin = (one.within or one).origin
+            wholes.setdefault(origin, one)
+            build = (builds or {}).get(one.origin)
+            named.setdefault(origin, set()).update([build] if build else [])
+        made = []
+        for origin in sorted(wholes):
+            whole = wholes[origin].within or wholes[origin]
+            words = (licence_of(whole, self._store), *(licences if named[origin] else ()))
+            licence = ", ".join(filter(None, words)) or None
+            build = ", ".join(sorted(named[origin])) or None
+            made.append(Entry.of(whole, qairt_build=build, licence=licence))
+        return tuple(made)
+
+    def use(self, entries: Iterable[Entry], compiles: Iterable[Compile] = ()) -> None:
+        """Remember what was used and made, for the lock."""
         self._entries |= {entry.origin: entry for entry in entries}
+        self._compiles += tuple(compiles)
 
     def locked(self, *, complete: bool) -> Lock:
         """The lock that pins what was used; `complete` when no target was left out."""
-        return self._lock.merged(self._entries.values(), complete=complete)
+        return self._lock.merged(self._entries.values(), self._compiles, complete=complete)
 
-    def drift(self) -> tuple[str, ...]:
-        """Where the lock and what was used differ, a line each."""
-        return tuple(self._lock.drift(self._entries.values()))
+    def drift(self, *, complete: bool = False) -> tuple[str, ...]:
+        """Where the lock and what was used differ, a block each; `complete` when nothing is still to come."""
+        return tuple(self._lock.drift(self._entries.values(), self._compiles, complete=complete))

@@ -55,9 +55,17 @@ class _ProvedStep(Frozen):
 
 
 class ContextAsset(Frozen):
-    """A compiled context in the store, with its proofs. `seconds` is what its compilation took."""
+    """A compiled context in the store, with its proofs. `seconds` is what its compilation took.
+
+    `model` is the sha256 of the file that was compiled, `calibration` a digest of the samples that it was
+    quantized with, `inputs` the origins of the model's files, `tools` the compiler's versions.
+    """
 
     soc: catalog.Soc
+    model: str
+    inputs: tuple[str, ...]
+    calibration: str | None
+    tools: tuple[str, ...]
     context: Blob
     seconds: float
     asked: Asked
@@ -97,8 +105,13 @@ class Compilation:
             hvx_threads=target.hvx_threads,
         )
         compiled = self._compiled(job)
+        samples = self._inputs.calibration if target.precision in compilers.QUANTIZED else ()
         return ContextAsset(
             soc=soc,
+            model=prepared.model.name,
+            inputs=tuple(one.origin for one in (self._inputs.model, *self._inputs.weights)),
+            calibration=key_of([sample.blob.sha256 for sample in samples]) if samples else None,
+            tools=tuple(f"{name} {version}" for name, version in sorted(self._tools.items())),
             context=compiled.context,
             seconds=compiled.seconds,
             asked=Asked(

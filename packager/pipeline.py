@@ -17,7 +17,8 @@ from packager.codeprint import codeprint, surroundings
 from packager.emission import emission, unchanged
 from packager.errors import ManifestError, VerificationFailed
 from packager.facts.types import OnnxFacts
-from packager.lock import Entry, Lock
+from packager.lock import Compile, Entry
+from packager.lock_reading import load as load_lock
 from packager.model import Frozen
 from packager.plan import make_plan
 from packager.plan_model import Plan, TargetPlan
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 class Options(Frozen):
     """How a run is done. Only `epoch` (seconds since 1970) reaches the bytes of a package.
 
-    `jobs` is how many compilers run at once.
+    `jobs` is how many compilers run at once. `relock` pins every input anew.
     """
 
     out: Path
@@ -46,6 +47,7 @@ class Options(Frozen):
     epoch: int
     write: bool = True
     jobs: int = 1
+    relock: bool = False
 
 
 class Outcome(Frozen):
@@ -55,6 +57,7 @@ class Outcome(Frozen):
     report: TargetReport
     findings: tuple[Finding, ...]
     inputs: tuple[Entry, ...]
+    compiles: tuple[Compile, ...]
     bundle: Bundle | None = None
 
 
@@ -64,6 +67,7 @@ class _Remembered(Frozen):
     report: TargetReport
     findings: tuple[Finding, ...]
     inputs: tuple[Entry, ...]
+    compiles: tuple[Compile, ...]
 
 
 def plan_only(document: Document, target: str | None = None) -> tuple[Plan, tuple[Finding, ...]]:
@@ -89,9 +93,10 @@ def run(document: Document, options: Options, store: Store, tell: Tell) -> Repor
     if any(finding.refuses for finding in early):
         return _report(document, plan, early)
     lock_file = document.path.with_suffix(".lock")
-    lock = Lock.load(lock_file)
+    lock = load_lock(lock_file)
     base = document.path.parent.absolute()
-    acquisition = Acquisition(base, store, lock, offline=options.offline, tell=tell)
+    pins = lock.without_pins() if options.relock else lock
+    acquisition = Acquisition(base, store, pins, offline=options.offline, tell=tell)
     inputs = acquisition.inputs(plan)
     early += _before_compiling(plan, Stage.MODEL, inputs.facts)
     if any(finding.refuses for finding in early):
@@ -102,16 +107,18 @@ def run(document: Document, options: Options, store: Store, tell: Tell) -> Repor
     missing = [one for one, outcome in zip(plan.targets, outcomes, strict=True) if outcome is None]
     staged = iter(_stage(missing, inputs, acquisition, store, options.jobs, tell) if missing else ())
     done = [outcome or next(staged) for outcome in outcomes]
-    acquisition.use(entry for outcome in done for entry in outcome.inputs)
-    _respect_lock(acquisition, options)
+    for outcome in done:
+        acquisition.use(outcome.inputs, outcome.compiles)
+    whole = options.target is None
+    _respect_lock(acquisition, options, complete=whole)
     found = [*early, *(finding for outcome in done for finding in outcome.findings)]
-    verdict = allowed(found, plan.allow, report_unused=options.target is None)
+    verdict = allowed(found, plan.allow, report_unused=whole)
     if not options.locked:
-        acquisition.locked(complete=options.target is None).write(lock_file)
+        acquisition.locked(complete=whole).write(lock_file)
     if options.write and not any(finding.refuses for finding in verdict):
         done = _emit(done, options, tell)
         for outcome in done:
-            remembered = _Remembered(report=outcome.report, findings=outcome.findings, inputs=outcome.inputs)
+            remembered = _Remembered.model_validate(outcome.model_dump(include=set(_Remembered.model_fields)))
             store.record("target", keys[outcome.plan.label], remembered.model_dump(mode="json"))
     return _report(document, plan, verdict, done)
 
@@ -129,13 +136,13 @@ def _selected(plan: Plan, target: str | None) -> Plan:
     return plan.model_copy(update={"targets": chosen})
 
 
-def _respect_lock(acquisition: Acquisition, options: Options) -> None:
-    drift = acquisition.drift() if options.locked else ()
+def _respect_lock(acquisition: Acquisition, options: Options, *, complete: bool = False) -> None:
+    drift = acquisition.drift(complete=complete) if options.locked else ()
     if drift:
         raise VerificationFailed(
-            "the inputs are not those of the lock",
+            "this is not what the lock says",
             evidence=drift,
-            fix="run without --locked to update the lock, and review its difference",
+            fix="restore what has changed; or, if it is meant, run `hexpack lock` and review its difference",
         )
 
 
@@ -163,7 +170,9 @@ def _recalled(store: Store, key: str, plan: TargetPlan, options: Options) -> Out
         return None
     packages = tuple(package.model_copy(update={"changed": False}) for package in known.report.packages)
     report = known.report.model_copy(update={"reused": True, "packages": packages})
-    return Outcome(plan=plan, report=report, findings=known.findings, inputs=known.inputs)
+    return Outcome(
+        plan=plan, report=report, findings=known.findings, inputs=known.inputs, compiles=known.compiles
+    )
 
 
 def _stage(
@@ -175,9 +184,8 @@ def _stage(
     tell: Tell,
 ) -> list[Outcome]:
     """Compile, prove, lay out and judge targets; runners are built meanwhile."""
-    from packager.assets import entries_of
     from packager.contexts import Compilation
-    from packager.staging import Staging
+    from packager.staging import Staging, compiles_of, qairt_builds
 
     outcomes = []
     with _runners(plans, store, tell) as runners:
@@ -199,7 +207,10 @@ def _stage(
                     plan=plan,
                     report=_target_report(plan, contexts, proofs, bundle),
                     findings=findings,
-                    inputs=entries_of(libraries.values()),
+                    inputs=acquisition.entries(
+                        libraries.values(), qairt_builds(examined), plan.runtime_set.licences
+                    ),
+                    compiles=compiles_of(plan, contexts, examined),
                     bundle=bundle,
                 )
             )

@@ -14,6 +14,7 @@ from packager.contexts import ContextAsset
 from packager.facts.identify import examine
 from packager.facts.types import ContextFacts, DamagedFacts, ElfFacts, Facts
 from packager.layouts import debian, documents
+from packager.lock import Compile
 from packager.plan_model import TargetPlan
 from packager.rules.core import Examined
 from packager.runner import RunnerBuild
@@ -133,3 +134,39 @@ class Staging:
 
 def _graph_names(facts: Facts) -> tuple[str, ...]:
     return tuple(graph.name for graph in facts.graphs) if isinstance(facts, ContextFacts) else ()
+
+
+def qairt_builds(examined: Iterable[Examined]) -> dict[str, str | None]:
+    """The QAIRT build that the bytes of each staged file name, by the file's origin."""
+    return {e.file.origin: getattr(e.facts, "qairt_build", None) for e in examined}
+
+
+def compiles_of(
+    plan: TargetPlan, contexts: Sequence[ContextAsset], examined: Iterable[Examined]
+) -> tuple[Compile, ...]:
+    """What the lock keeps of the contexts of a target: how they were made, and what their bytes say."""
+    read = {e.file.soc: e.facts for e in examined if isinstance(e.facts, ContextFacts)}
+    return tuple(_compile(plan, asset, read.get(asset.soc.id)) for asset in contexts)
+
+
+def _compile(plan: TargetPlan, asset: ContextAsset, facts: ContextFacts | None) -> Compile:
+    sizes = [graph.vtcm_mb for graph in facts.graphs if graph.vtcm_mb is not None] if facts else []
+    return Compile(
+        target=plan.label,
+        soc=asset.soc.id,
+        model=asset.model,
+        calibration=asset.calibration,
+        precision=plan.precision,
+        inputs=asset.inputs,
+        optimization=plan.optimization,
+        vtcm_mb=plan.vtcm_mb,
+        hvx_threads=plan.hvx_threads,
+        tools=asset.tools,
+        sha256=asset.context.sha256,
+        size=asset.context.size,
+        read_soc_model=facts.soc_model if facts else None,
+        read_hexagon=facts.hexagon_arch if facts else None,
+        read_vtcm_mb=max(sizes, default=None),
+        read_qairt_build=facts.qairt_build if facts else None,
+        read_graphs=tuple(graph.name for graph in facts.graphs) if facts else (),
+    )

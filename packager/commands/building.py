@@ -12,12 +12,12 @@ from packager.commands.streams import print_json
 from packager.commands.support import command
 from packager.errors import ManifestError, RuleRefused
 
-_MANIFEST = {
+MANIFEST = {
     "manifest": "the manifest (default: app.toml here)",
     "target": "only the target of this name",
     "json": "print one JSON document on stdout",
 }
-_RUN = {
+RUN = {
     "out": "folder for the packages (default: dist)",
     "locked": "refuse inputs that differ from the lock",
     "offline": "touch no network",
@@ -28,7 +28,7 @@ _RUN = {
 _LAST_EPOCH = 0xFFFFFFFF  # the year 2106: what the formats' time fields can hold
 
 
-def _epoch() -> int:
+def epoch() -> int:
     """Seconds since 1970 for all times inside packages: SOURCE_DATE_EPOCH, or the table's constant."""
     import os
     import tomllib
@@ -46,7 +46,7 @@ def _epoch() -> int:
     return int(given)
 
 
-def _jobs(given: int) -> int:
+def processes(given: int) -> int:
     """How many compilers run at once: as many as there are processors for this process."""
     import os
 
@@ -67,7 +67,7 @@ def _run(manifest: str, *, write: bool, as_json: bool, jobs: int, **options: Any
 
     document = load(Path(manifest))
     with Progress().running() as tell:
-        chosen = Options(epoch=_epoch(), write=write, jobs=_jobs(jobs), **options)
+        chosen = Options(epoch=epoch(), write=write, jobs=processes(jobs), **options)
         report = run(document, chosen, Store(), tell)
     if as_json:
         print_json(report.model_dump(mode="json"))
@@ -77,7 +77,7 @@ def _run(manifest: str, *, write: bool, as_json: bool, jobs: int, **options: Any
         raise Exit(code=RuleRefused.exit_code)
 
 
-@command(help=_MANIFEST | _RUN)
+@command(help=MANIFEST | RUN)
 def package(
     _: Context,
     manifest: str = "app.toml",
@@ -93,7 +93,7 @@ def package(
     _run(manifest, write=True, as_json=json, out=Path(out), **options)
 
 
-@command(help={k: v for k, v in (_MANIFEST | _RUN).items() if k != "out"})
+@command(help={k: v for k, v in (MANIFEST | RUN).items() if k != "out"})
 def check(
     _: Context,
     manifest: str = "app.toml",
@@ -108,7 +108,7 @@ def check(
     _run(manifest, write=False, as_json=json, out=Path("dist"), **options)
 
 
-@command(help=_MANIFEST)
+@command(help=MANIFEST)
 def plan(_: Context, manifest: str = "app.toml", target: str | None = None, json: bool = False) -> None:
     """Show what would be built, from what, and why."""
     from packager.manifest import load

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -193,12 +194,24 @@ def test_a_second_run_fetches_and_builds_nothing_and_works_without_a_network(bui
     assert again.stderr == ""
 
 
-def test_the_same_manifest_gives_the_same_bytes_from_another_folder_umask_zone_and_locale(
-    built, store, tmp_path
-):
+WATCH = """
+import os, sys
+def watch(event, arguments):
+    if event == "socket.__new__" and arguments[1] != getattr(__import__("socket"), "AF_UNIX", None):
+        open(os.environ["SOCKETS"], "a").write(f"{sys.orig_argv} {arguments}\\n")
+    elif event in ("socket.getaddrinfo", "socket.gethostbyname", "socket.connect"):
+        open(os.environ["SOCKETS"], "a").write(f"{sys.orig_argv} {event} {arguments}\\n")
+sys.addaudithook(watch)
+"""
+
+
+def test_another_machine_gets_the_same_bytes_and_the_same_lock_without_a_network(built, store, tmp_path):
     out, _ = built
-    elsewhere = tmp_path / "another place"
-    shutil.copytree(EXAMPLE, elsewhere)
+    elsewhere, watched = tmp_path / "another place", tmp_path / "watched"
+    shutil.copytree(EXAMPLE, elsewhere, ignore=shutil.ignore_patterns("app.lock"))
+    (tmp_path / "home").mkdir()
+    watched.mkdir()
+    (watched / "sitecustomize.py").write_text(WATCH)
     fresh = tmp_path / "store"
     # The same downloads and the same C libraries of the cross compiler; every step is done anew.
     shutil.copytree(store.root / "blobs", fresh / "blobs", copy_function=os.link)
@@ -207,11 +220,12 @@ def test_the_same_manifest_gives_the_same_bytes_from_another_folder_umask_zone_a
             shutil.copytree(store.root / kept, fresh / kept, symlinks=True)
     command = (
         f"umask 077; exec '{sys.executable}' -c 'from packager.commands.program import main; main()'"
-        " package --json --out again"
+        " package --json --out again --offline"
     )
     environment = os.environ | {
         "HEXPACK_STORE": str(fresh), "TZ": "Pacific/Kiritimati", "LC_ALL": "C", "PYTHONHASHSEED": "7",
-        "PYTHONPATH": str(ROOT),
+        "PYTHONPATH": f"{watched}{os.pathsep}{ROOT}", "HOME": str(tmp_path / "home"),
+        "SOCKETS": str(tmp_path / "sockets"),
     }  # fmt: skip
 
     done = subprocess.run(
@@ -228,3 +242,20 @@ def test_the_same_manifest_gives_the_same_bytes_from_another_folder_umask_zone_a
     assert {p.name: sha256(p) for p in (elsewhere / "again").iterdir()} == {
         p.name: sha256(p) for p in out.iterdir()
     }
+    lock = (elsewhere / "app.lock").read_text(encoding="utf-8")
+    assert lock == (EXAMPLE / "app.lock").read_text(encoding="utf-8")
+    assert str(tmp_path) not in lock
+    assert not re.search(r'["\s]/', lock)
+    assert not (tmp_path / "sockets").exists(), (tmp_path / "sockets").read_text()
+
+
+def test_the_watch_of_the_offline_test_sees_a_socket(tmp_path):
+    (tmp_path / "sitecustomize.py").write_text(WATCH)
+
+    subprocess.run(
+        [sys.executable, "-c", "import socket; socket.socket().close()"],
+        env=os.environ | {"PYTHONPATH": str(tmp_path), "SOCKETS": str(tmp_path / "sockets")},
+        check=True,
+    )
+
+    assert "socket" in (tmp_path / "sockets").read_text()

@@ -24,7 +24,7 @@ FLOORS = {
         "source_map", "toml_errors", "bundle", "plan_model", "naming", "decoder", "log_lines",
     ),
     2: ("store", "sources", "compilers"),
-    3: ("plan", "lock"),
+    3: ("plan", "lock", "lock_reading"),
     4: ("rules",),
     5: ("runtime_config", "runner", "layouts"),
     6: ("formats",),
