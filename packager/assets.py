@@ -19,8 +19,9 @@ from packager.sources.http import fetch_url
 from packager.sources.local import fetch_path, glob_paths
 from packager.sources.pip_download import WheelRequest
 from packager.sources.runtime_set import fetch_runtime
-from packager.sources.wheel import fetch_wheel, member
+from packager.sources.wheel import fetch_wheel
 from packager.sources.wheel_licence import licence_of
+from packager.sources.zipped import member
 from packager.store import Store
 
 
@@ -117,11 +118,12 @@ class Acquisition:
 
     def libraries(self, target: TargetPlan) -> dict[str, Fetched]:
         """The device libraries and licences of one target, by file name. Raises InputUnavailable."""
+        artifact = target.runtime_set.artifact
         return fetch_runtime(
             target.runtime_set,
             base=self._base,
             store=self._store,
-            toolchains=(target.abi.id, *target.abi.aliases),
+            pinned=self._lock.pin_for(f"maven {artifact}") if artifact else None,
             offline=self._offline,
             tell=self._tell,
         )

@@ -213,6 +213,17 @@ def places() -> tuple[Place, ...]:
     return tuple(Place.model_validate(row) for row in table("qairt")["place"])
 
 
+def toolchains(abi_id: str, flavour: str) -> tuple[str, ...]:
+    """The names of an ABI's folder in an SDK of this edition, best first; none where it has none."""
+    rows = table("sdk")["toolchain"]
+    return tuple(row["name"] for row in rows if row["abi"] == abi_id and flavour in row["flavours"])
+
+
+def archive_for(abi_id: str) -> str | None:
+    """The Maven artifact (`group:name`) with the libraries of an ABI, or None."""
+    return next((row["artifact"] for row in table("sdk")["archive"] if abi_id in row["abis"]), None)
+
+
 def _fold(word: str) -> str:
     return word.lower().replace("_", "-").replace(" ", "-")
 

@@ -9,7 +9,7 @@ show, and of the hints in error messages. Both follow from the models, so neithe
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import Discriminator, Field, StringConstraints, Tag, model_validator
 
@@ -36,6 +36,7 @@ Precision = Literal["float", "w8a8", "w8a16", "as-is"]
 Runtime = Literal["context-binary", "dlc", "model-library"]
 ElementType = Literal["float32", "float16", "int8", "uint8", "int16", "uint16", "int32", "int64", "bool"]
 ComputeUnit = Literal["npu", "gpu", "cpu"]
+Flavour = Literal["community", "auto"]
 Compatibility = Literal["strict", "permissive"]
 PowerProfile = Literal[
     "burst", "sustained_high_performance", "high_performance", "balanced", "low_balanced",
@@ -214,26 +215,48 @@ class Model(Frozen):
     )
 
 
-class Qairt(Frozen):
-    """Where the device libraries come from: a known wheel, or a folder of the user's."""
+class LibrarySource(Frozen):
+    """What holds the device libraries of a target: a known wheel, an SDK, an Android archive, a folder."""
 
-    source: Literal["wheel", "path"] = Field(
-        alias="from", description="Where the QAIRT device libraries come from", examples=["wheel"]
-    )
-    version: Annotated[str, StringConstraints(pattern=r"^[0-9]+\.[0-9]+\.[0-9]+$")] = Field(
-        description="QAIRT release: three numbers with dots", examples=["2.51.0"]
+    source: Literal["wheel", "sdk", "aar", "path"] = Field(
+        alias="from",
+        description="What holds the QAIRT device libraries: a known wheel, an SDK, the Android archive, or a "
+        "folder",
+        examples=["wheel"],
     )
     path: Word | None = Field(
         default=None,
-        description='Folder of the device libraries; goes with from = "path", and only with it',
+        description='With from = "path" the folder of the device libraries; with "sdk" that of the SDK '
+        '(absent: what QAIRT_SDK_ROOT names); with "aar" the archive (absent: Maven is asked)',
         examples=["/opt/qairt"],
+    )
+    sha256: Digest | None = Field(
+        default=None,
+        description='SHA-256 of the archive with from = "aar", 64 lower-case hex digits; without it the lock '
+        "pins it on first use",
     )
 
     @model_validator(mode="after")
-    def _path_with_path(self) -> Qairt:
-        if (self.source == "path") != (self.path is not None):
-            raise ValueError('`path` goes with `from = "path"`, and only with it')
+    def _path_where_it_belongs(self) -> Self:
+        if self.source == "path" and self.path is None:
+            raise ValueError('`from = "path"` needs `path`, the folder of the device libraries')
+        if self.source == "wheel" and self.path is not None:
+            raise ValueError('`path` goes with `from = "path"`, "sdk" or "aar", and not with a wheel')
+        if self.source != "aar" and self.sha256 is not None:
+            raise ValueError('`sha256` goes with `from = "aar"`, and only with it')
         return self
+
+
+class Qairt(LibrarySource):
+    """Where the device libraries come from, and of which release and edition they are."""
+
+    version: Annotated[str, StringConstraints(pattern=r"^[0-9]+\.[0-9]+\.[0-9]+$")] = Field(
+        description="QAIRT release: three numbers with dots", examples=["2.51.0"]
+    )
+    flavour: Flavour = Field(
+        description="Edition of the SDK: the one for everybody, or the one for cars, which has QNX too",
+        examples=["community"],
+    )
 
 
 class Settings(Frozen):
@@ -289,6 +312,11 @@ class Target(Settings):
     )
     precision: Precision = Field(
         description="As in [model], for this target; absent: what [model] says", examples=["w8a16"]
+    )
+    libraries: LibrarySource | None = Field(
+        default=None,
+        description="What holds this target's device libraries; absent: what [qairt] says",
+        examples=[{"from": "aar"}],
     )
 
 

@@ -150,7 +150,7 @@ def _key(plan: TargetPlan, inputs: Inputs, acquisition: Acquisition, options: Op
     """Everything that the packages of a target depend on."""
     from packager.compilers import toolchain
 
-    libraries = acquisition.libraries(plan) if plan.runtime_set.path else {}
+    libraries = acquisition.libraries(plan) if plan.runtime_set.kind != "wheel" else {}
     return key_of(
         {
             "plan": plan.model_dump(mode="json"),

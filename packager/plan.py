@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from packager import catalog
 from packager.compilers import QUANTIZED
 from packager.errors import ManifestError, nearest
-from packager.manifest_model import Manifest, Settings, Target
+from packager.manifest_model import LibrarySource, Manifest, Qairt, Settings, Target
 from packager.naming import package_stem
 from packager.plan_model import PackagePlan, Plan, RuntimePlan, TargetPlan, WantedFile
 
@@ -170,8 +170,9 @@ def _runtime_set(
         problems.unknown(("qairt", "version"), "QAIRT release", wanted.version, list(catalog.releases()))
         return None
     known = catalog.runtime_set(release.version, abi.id)
-    if wanted.source == "path":
-        return RuntimePlan(release=release, path=wanted.path, files=_wanted(target, abi, archs, known))
+    holder = target.libraries or wanted
+    if holder.source != "wheel":
+        return _held(wanted, holder, release, target, abi, _wanted(target, abi, archs, known), at, problems)
     if known is None:
         here = [
             f"{row.release} for {', '.join(row.abis)}"
@@ -181,7 +182,7 @@ def _runtime_set(
         problems.add(
             (*at, "abi"),
             f"no wheel is known that carries QAIRT {release.version} for {abi.id}",
-            f'known: {"; ".join(here) or "none of this release"}; or a folder: [qairt] from = "path"',
+            f"known: {'; '.join(here) or 'none of this release'}; elsewhere: {_elsewhere(abi)}",
         )
         return None
     for arch in [] if abi.simulator else archs:
@@ -203,6 +204,50 @@ def _runtime_set(
         extra=known.extra,
         licences=known.licences,
     )
+
+
+def _held(
+    wanted: Qairt,
+    holder: LibrarySource,
+    release: catalog.Release,
+    target: Target,
+    abi: catalog.Abi,
+    files: tuple[WantedFile, ...],
+    at: tuple[str | int, ...],
+    problems: _Problems,
+) -> RuntimePlan | None:
+    """The runtime set in an SDK, an archive or a folder, none of which a table can pin."""
+    place = (*at, "libraries", "from") if target.libraries else ("qairt", "from")
+    toolchains = catalog.toolchains(abi.id, wanted.flavour)
+    if holder.source == "sdk" and not toolchains:
+        problems.add(
+            (*at, "abi"),
+            f"the {wanted.flavour} edition of the SDK has no libraries for {abi.id}",
+            'write flavour = "auto" in [qairt], and name an SDK of that edition',
+        )
+        return None
+    archive = catalog.archive_for(abi.id)
+    if holder.source == "aar" and archive is None:
+        problems.add(
+            place, f"the Android archive has no libraries for {abi.id}", f"elsewhere: {_elsewhere(abi)}"
+        )
+        return None
+    return RuntimePlan(
+        kind=holder.source,
+        release=release,
+        flavour=wanted.flavour,
+        toolchains=toolchains or catalog.toolchains(abi.id, "auto"),
+        path=holder.path,
+        artifact=f"{archive}:{release.version}:aar" if holder.source == "aar" and not holder.path else None,
+        sha256=holder.sha256,
+        files=files,
+    )
+
+
+def _elsewhere(abi: catalog.Abi) -> str:
+    """What may hold libraries of an ABI for which no wheel is known."""
+    kinds = [*(["aar"] if catalog.archive_for(abi.id) else []), "sdk", "path"]
+    return " or ".join(f'from = "{kind}"' for kind in kinds)
 
 
 def _wanted(

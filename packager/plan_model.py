@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from packager.catalog import Abi, Release, Soc
 from packager.manifest_model import Allow, Model, Package, Settings
 from packager.model import Frozen
@@ -18,9 +20,18 @@ class WantedFile(Frozen):
 
 
 class RuntimePlan(Frozen):
-    """The runtime set of one target: which files, from which wheel or folder."""
+    """The runtime set of one target: which files, and what holds them.
 
+    `wheel`, with its platform, Python and root, goes with kind `wheel`; `artifact` (a Maven coordinate) or
+    `path` with `aar`; `path` with `path`, and with `sdk`, where it may be left to the environment.
+    `toolchains` are the SDK's names of the target's ABI, best first.
+    """
+
+    kind: Literal["wheel", "sdk", "aar", "path"] = "wheel"
     release: Release
+    flavour: str = "community"
+    toolchains: tuple[str, ...] = ()
+    artifact: str | None = None
     wheel: str | None = None
     platform: str | None = None
     python: str | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from packager.catalog import Soc
-from packager.plan_model import Plan, TargetPlan
+from packager.plan_model import Plan, RuntimePlan, TargetPlan
 from packager.report import add, findings_text, say, show, table
 from packager.rules.core import Finding
 
@@ -27,7 +27,7 @@ def print_plan(plan: Plan, findings: Sequence[Finding]) -> None:
 
 def _print_target(target: TargetPlan) -> None:
     libraries = target.runtime_set
-    origin = f"folder {libraries.path}" if libraries.path else f"{libraries.wheel} ({libraries.platform})"
+    origin = _origin(libraries)
     rows = table("field", "value")
     rows.show_header = False
     add(rows, "  system", f"{target.system}, {target.abi.id}")
@@ -44,6 +44,14 @@ def _print_target(target: TargetPlan) -> None:
         add(rows, "  package", package.file_name)
     say(target.label)
     show(rows)
+
+
+def _origin(libraries: RuntimePlan) -> str:
+    if libraries.kind == "wheel":
+        return f"{libraries.wheel} ({libraries.platform})"
+    if libraries.kind == "sdk":
+        return f"the {libraries.flavour} SDK {libraries.path or 'of the environment'}"
+    return libraries.artifact or f"{'folder' if libraries.kind == 'path' else 'archive'} {libraries.path}"
 
 
 def _known(soc: Soc) -> str:

@@ -20,7 +20,7 @@ from packager.rules.core import Examined
 from packager.runner import RunnerBuild
 from packager.runtime_config import htp_config, json_text, net_run_config, runner_conf
 from packager.sources import Fetched
-from packager.sources.runtime_set import keys_of
+from packager.sources.runtime_set import keys_of, licence_keys
 from packager.store import Store, key_of
 
 _FACTS: TypeAdapter[Facts] = TypeAdapter(Facts)
@@ -61,8 +61,8 @@ class Staging:
         keys = keys_of(self._plan.runtime_set)
         for path in self._plan.runtime_set.extra:
             yield self._file("host", keys[path], "support", libraries[keys[path]])
-        for path in self._plan.runtime_set.licences:
-            yield self._file("licences", keys[path], "licence", libraries[keys[path]])
+        for key in licence_keys(self._plan.runtime_set, libraries):
+            yield self._file("licences", key, "licence", libraries[key])
 
     def _contexts(self, contexts: Sequence[ContextAsset]) -> Iterable[BundleFile]:
         for asset in contexts:

@@ -21,7 +21,7 @@ from packager import __version__
 from packager.errors import InputUnavailable
 from packager.files import Blob, write_text
 from packager.sources import Fetched, Tell, not_as_pinned, silent
-from packager.store import Store
+from packager.store import Store, key_of
 
 if TYPE_CHECKING:
     import httpx
@@ -106,12 +106,7 @@ def fetch_url(
     Raises InputUnavailable when it cannot be had, is larger than `max_size` bytes, or is not the file that
     `sha256` pins; InputUnavailable too for an address that `is_allowed` refuses.
     """
-    if not is_allowed(url):
-        raise InputUnavailable(
-            f"{shown(url)} is not fetched",
-            evidence=("only https is, and http from this machine; no address may hold a password",),
-            fix="write an https address; passwords belong into ~/.netrc",
-        )
+    _refuse_unless_allowed(url)
     here = _in_store(url, sha256, store)
     if here:
         return here
@@ -131,6 +126,30 @@ def fetch_url(
     return here
 
 
+def download_url(
+    url: str,
+    *,
+    into: Path,
+    sha256: str | None,
+    store: Store,
+    authorization: str | None = None,
+    tell: Tell = silent,
+    max_size: int = MAX_SIZE,
+    wait: Wait = time.sleep,
+) -> Path:
+    """The file at an address as `into`, a path in the store's scratch folder; resumed as `fetch_url` does.
+
+    For files that nothing pins yet: the caller hashes what came. `authorization` is a header for the
+    address's own host and no other. Raises as `fetch_url` does.
+    """
+    _refuse_unless_allowed(url)
+    part = _Part.of(store, sha256 or key_of({"url": url}))
+    _complete(url, part, max_size, wait, tell, authorization)
+    part.path.replace(into)
+    part.discard()
+    return into
+
+
 def _in_store(url: str, sha256: str, store: Store) -> Fetched | None:
     path = store.find(sha256)
     if path is None:
@@ -147,30 +166,19 @@ def _name(url: str) -> str:
     return unquote(urlsplit(url).path).rpartition("/")[2] or "download"
 
 
-def _fetched(url: str, sha256: str, store: Store, max_size: int, wait: Wait, tell: Tell) -> Blob:
-    """Attempts until the file is whole; each that brings new bytes begins the count again."""
-    import httpx
+def _refuse_unless_allowed(url: str) -> None:
+    if not is_allowed(url):
+        raise InputUnavailable(
+            f"{shown(url)} is not fetched",
+            evidence=("only https is, and http from this machine; no address may hold a password",),
+            fix="write an https address; passwords belong into ~/.netrc",
+        )
 
+
+def _fetched(url: str, sha256: str, store: Store, max_size: int, wait: Wait, tell: Tell) -> Blob:
+    """The file in the store, if it is the one that is pinned."""
     part = _Part.of(store, sha256)
-    failures = attempts = 0
-    with httpx.Client(
-        timeout=httpx.Timeout(60, connect=20),
-        headers={"User-Agent": f"hexpack/{__version__}"},
-        auth=_netrc(),
-    ) as client:
-        while True:
-            before, attempts = part.size, attempts + 1
-            try:
-                _attempt(client, url, part, max_size)
-                break
-            except (httpx.TransportError, _Broken) as problem:
-                resumes = part.size > before and part.validator(url) is not None
-                failures = 1 if resumes else failures + 1
-                if failures >= ATTEMPTS or attempts >= _MOST_ATTEMPTS:
-                    raise _unavailable(url, part, problem) from problem
-                after = getattr(problem, "after", None)
-                tell(f"{shown(url)}: {_why(problem)}; {part.size / 1e6:.1f} MB are here, trying again")
-                wait(min(after or _WAITS[failures - 1], _LONGEST_WAIT))
+    _complete(url, part, max_size, wait, tell)
     with part.path.open("rb") as stream:
         found = hashlib.file_digest(stream, "sha256").hexdigest()
     blob = Blob(sha256=found, size=part.size)
@@ -186,6 +194,49 @@ def _fetched(url: str, sha256: str, store: Store, max_size: int, wait: Wait, tel
     store.adopt(part.path, blob)
     part.discard()
     return blob
+
+
+def _complete(
+    url: str,
+    part: _Part,
+    max_size: int,
+    wait: Wait,
+    tell: Tell,
+    authorization: str | None = None,
+) -> None:
+    """Attempts until the file is whole; each that brings new bytes begins the count again."""
+    import httpx
+
+    failures = attempts = 0
+    with httpx.Client(
+        timeout=httpx.Timeout(60, connect=20),
+        headers={"User-Agent": f"hexpack/{__version__}"},
+        auth=_for_host(urlsplit(url).netloc, authorization) if authorization else _netrc(),
+    ) as client:
+        while True:
+            before, attempts = part.size, attempts + 1
+            try:
+                _attempt(client, url, part, max_size)
+                return
+            except (httpx.TransportError, _Broken) as problem:
+                resumes = part.size > before and part.validator(url) is not None
+                failures = 1 if resumes else failures + 1
+                if failures >= ATTEMPTS or attempts >= _MOST_ATTEMPTS:
+                    raise _unavailable(url, part, problem) from problem
+                after = getattr(problem, "after", None)
+                tell(f"{shown(url)}: {_why(problem)}; {part.size / 1e6:.1f} MB are here, trying again")
+                wait(min(after or _WAITS[failures - 1], _LONGEST_WAIT))
+
+
+def _for_host(host: str, authorization: str) -> Callable[[httpx.Request], httpx.Request]:
+    """Adds the header to requests for this host; a redirect to another gets none."""
+
+    def sign(request: httpx.Request) -> httpx.Request:
+        if request.url.netloc.decode("ascii") == host:
+            request.headers["Authorization"] = authorization
+        return request
+
+    return sign
 
 
 def _netrc() -> httpx.Auth | None:

@@ -1,34 +1,24 @@
-"""The device libraries of one release and ABI, out of a wheel or out of a folder of the user's."""
+"""The device libraries of one release, system and ABI: files by role, whatever holds them.
+
+A wheel, an SDK, an Android archive and a plain folder differ in where a file lies, and that is a table
+(`[[place]]` in `targets/qairt.toml`); everything else is the same for all of them.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Protocol
 
 from packager import catalog
 from packager.errors import InputUnavailable
 from packager.plan_model import RuntimePlan, WantedFile
 from packager.sources import Fetched, Tell, nearest_lines, silent
+from packager.sources.holders import ArchiveHolder, Holder, folder_holder, sdk_holder
 from packager.sources.local import fetch_path
-from packager.sources.wheel import fetch_wheel, file_names, member
+from packager.sources.maven import fetch_artifact
+from packager.sources.wheel import fetch_wheel
 from packager.store import Store
-
-
-class _Holder(Protocol):
-    """What holds the files: a wheel or a folder."""
-
-    title: str
-
-    def matches(self, pattern: str) -> list[str]:
-        """The files of this name; `*` stands for any folder."""
-
-    def take(self, name: str) -> Fetched:
-        """One of them."""
-
-    def names(self) -> Iterable[str]:
-        """The base names of everything that is there."""
 
 
 def fetch_runtime(
@@ -36,30 +26,27 @@ def fetch_runtime(
     *,
     base: Path,
     store: Store,
-    toolchains: Sequence[str] = (),
+    pinned: str | None = None,
     offline: bool = False,
     tell: Tell = silent,
 ) -> dict[str, Fetched]:
-    """Every vendor file of the plan, its extra files and its licences, by file name.
+    """Every vendor file of the plan, its extra files and the licences, by file name.
 
-    Extra files and licences have the keys that `keys_of` gives them. `base` is the manifest's folder, for
-    a runtime set of the user's (`plan.path`): an SDK, an unpacked wheel, or a plain folder. `toolchains`
-    are the names that the SDK may have for the target's ABI; without them the SDK must hold only one.
+    Extra files and licences have the keys that `keys_of` gives them; what holds the files may bring more
+    licences, whose names are in the table. `base` is the manifest's folder, for a plan with a path.
+    `pinned` is what the lock knows of an archive that the plan does not pin.
 
     Raises InputUnavailable that names every file that is missing.
     """
-    holder: _Holder
-    if plan.path is not None:
-        holder = _Folder(Path(plan.path), base, store)
-    else:
-        holder = _Wheel(_wheel_of(plan, store, offline, tell), store)
+    holder = _holder(plan, base, store, pinned, offline, tell)
     roots = [plan.root] if plan.root else sorted({row.root for row in catalog.runtime_sets()})
-    wanted = {file.name: list(_patterns(file, roots, toolchains)) for file in plan.files}
+    wanted = {file.name: list(_patterns(file, roots, plan.toolchains)) for file in plan.files}
     wanted |= {key: [path, key] for path, key in keys_of(plan).items()}
     chosen = {key: _choose(holder, patterns) for key, patterns in wanted.items()}
     missing = [key for key, name in chosen.items() if name is None]
     if missing:
-        raise _missing(missing, holder)
+        raise _missing(missing, holder, plan.toolchains)
+    chosen |= {} if plan.licences else _licences(holder, chosen)
     return {key: holder.take(name) for key, name in chosen.items() if name is not None}
 
 
@@ -70,18 +57,39 @@ def keys_of(plan: RuntimePlan) -> dict[str, str]:
     return {path: name if used[name] == 1 else path.replace("/", "-") for path, name in names.items()}
 
 
-def _wheel_of(plan: RuntimePlan, store: Store, offline: bool, tell: Tell) -> Fetched:
+def licence_keys(plan: RuntimePlan, fetched: Iterable[str]) -> tuple[str, ...]:
+    """Which of the keys of `fetch_runtime` are licences, sorted."""
+    keys = keys_of(plan)
+    others = {*(file.name for file in plan.files), *(keys[path] for path in plan.extra)}
+    return tuple(sorted(key for key in fetched if key not in others))
+
+
+def _holder(
+    plan: RuntimePlan, base: Path, store: Store, pinned: str | None, offline: bool, tell: Tell
+) -> Holder:
+    if plan.kind == "sdk":
+        return sdk_holder(plan.release.version, plan.path, base, store)
+    if plan.kind == "path" and plan.path is not None:
+        return folder_holder(plan.path, base, store)
+    pinned = plan.sha256 or pinned
+    if plan.kind == "aar" and plan.path is not None:
+        return ArchiveHolder(fetch_path(Path(plan.path), store=store, base=base, pinned=pinned), store)
+    if plan.kind == "aar" and plan.artifact is not None:
+        return ArchiveHolder(
+            fetch_artifact(plan.artifact, pinned=pinned, store=store, offline=offline, tell=tell), store
+        )
     if plan.wheel is None:
-        raise ValueError("a runtime plan names a wheel or a path")
-    return fetch_wheel(
+        raise ValueError("a runtime plan names what holds its files")
+    wheel = fetch_wheel(
         plan.wheel,
         platform=plan.platform,
         python=plan.python,
-        pinned=plan.sha256,
+        pinned=pinned,
         store=store,
         offline=offline,
         tell=tell,
     )
+    return ArchiveHolder(wheel, store)
 
 
 def _patterns(file: WantedFile, roots: Sequence[str], toolchains: Sequence[str]) -> Iterator[str]:
@@ -95,7 +103,7 @@ def _patterns(file: WantedFile, roots: Sequence[str], toolchains: Sequence[str])
                 yield f"{folder}/{file.name}" if folder else file.name
 
 
-def _choose(holder: _Holder, patterns: Iterable[str]) -> str | None:
+def _choose(holder: Holder, patterns: Iterable[str]) -> str | None:
     """The first that is there. Raises InputUnavailable when one place has two of them."""
     for pattern in patterns:
         found = holder.matches(pattern)
@@ -110,49 +118,33 @@ def _choose(holder: _Holder, patterns: Iterable[str]) -> str | None:
     return None
 
 
-def _missing(names: Sequence[str], holder: _Holder) -> InputUnavailable:
+def _licences(holder: Holder, chosen: dict[str, str | None]) -> dict[str, str]:
+    """The licence texts that lie at the top of an SDK or archive, by the table of their names."""
+    found = {}
+    for row in catalog.table("sdk")["licence"]:
+        for path in holder.matches(row["file"]):
+            key = path.rpartition("/")[2]
+            found[path.replace("/", "-") if key in chosen else key] = path
+    return found
+
+
+def _missing(names: Sequence[str], holder: Holder, toolchains: Sequence[str]) -> InputUnavailable:
     there = sorted(set(holder.names()))
     what = "a file" if len(names) == 1 else f"{len(names)} files"
     return InputUnavailable(
         f"{holder.title} lacks {what} that the target needs",
-        evidence=[f"{name}  {' '.join(nearest_lines(name, there))}" for name in names],
+        evidence=[f"{name}  {_instead(name, there, toolchains)}" for name in names],
         fix="take the runtime set of a release and ABI that has them, or SoCs that do not need them",
     )
 
 
-class _Wheel:
-    def __init__(self, wheel: Fetched, store: Store) -> None:
-        self._wheel, self._store = wheel, store
-        self._names = frozenset(file_names(wheel, store))
-        self.title = wheel.origin
-
-    def matches(self, pattern: str) -> list[str]:
-        return [pattern] if pattern in self._names else []
-
-    def take(self, name: str) -> Fetched:
-        return member(self._wheel, name, self._store)
-
-    def names(self) -> Iterable[str]:
-        return (name.rpartition("/")[2] for name in self._names)
-
-
-class _Folder:
-    def __init__(self, path: Path, base: Path, store: Store) -> None:
-        self._root, self._base, self._store = base / path, base, store
-        self.title = f"folder {path.as_posix()}"
-        if not self._root.is_dir():
-            raise InputUnavailable(
-                f"there is no folder {self._root}",
-                evidence=(f"{path.as_posix()} is a file",) if self._root.is_file() else (),
-                fix="name the folder of an unpacked QAIRT SDK, or one that holds the libraries",
-            )
-
-    def matches(self, pattern: str) -> list[str]:
-        found = (path for path in self._root.glob(pattern) if path.is_file())
-        return sorted(path.relative_to(self._root).as_posix() for path in found)
-
-    def take(self, name: str) -> Fetched:
-        return fetch_path(self._root / name, base=self._base, store=self._store)
-
-    def names(self) -> Iterable[str]:
-        return (path.name for path in self._root.rglob("*") if path.is_file())
+def _instead(name: str, there: Sequence[str], toolchains: Sequence[str]) -> str:
+    """What is there in place of a file: the same name in another toolchain's folder, or the nearest name."""
+    same = [path for path in there if path.rpartition("/")[2] == name]
+    if same:
+        return (
+            f"only in {', '.join(path.rpartition('/')[0] for path in same)}, not for {toolchains[0]}"
+            if (toolchains)
+            else f"only as {same[0]}"
+        )
+    return " ".join(nearest_lines(name, (path.rpartition("/")[2] for path in there)))

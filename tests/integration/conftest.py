@@ -13,7 +13,8 @@ import platformdirs
 import pytest
 
 from packager.sources import Fetched
-from packager.sources.wheel import fetch_wheel, member
+from packager.sources.wheel import fetch_wheel
+from packager.sources.zipped import member
 from packager.store import Store
 from tests.integration.program import EXAMPLE, run
 from tests.integration.runtimes import everything, fetch_248, release_248

@@ -10,7 +10,8 @@ from packager.catalog import Abi, Role, RuntimeSet
 from packager.plan_model import RuntimePlan, WantedFile
 from packager.sources import Fetched
 from packager.sources.runtime_set import fetch_runtime
-from packager.sources.wheel import fetch_wheel, file_names, member
+from packager.sources.wheel import fetch_wheel
+from packager.sources.zipped import file_names, member
 from packager.store import Store
 
 

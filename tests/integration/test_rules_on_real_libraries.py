@@ -16,7 +16,8 @@ from packager.files import digest
 from packager.plan_model import TargetPlan
 from packager.rules.core import Case, Examined, Finding, Stage, judge
 from packager.sources import Fetched
-from packager.sources.wheel import fetch_wheel, file_names, member
+from packager.sources.wheel import fetch_wheel
+from packager.sources.zipped import file_names, member
 from packager.store import Store
 from tests.make.bundle import target_plan
 

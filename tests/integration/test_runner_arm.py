@@ -12,7 +12,8 @@ from arm_linux import Board
 from runner_container import cosine
 from runner_kit import HERE, Model, Ran, compiled, configure, zig
 
-from packager.sources.wheel import fetch_wheel, file_names, member
+from packager.sources.wheel import fetch_wheel
+from packager.sources.zipped import file_names, member
 from packager.store import Store
 from tests.integration.runtimes import fetch_248
 

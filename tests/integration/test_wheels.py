@@ -16,7 +16,8 @@ from packager.errors import InputUnavailable
 from packager.files import digest
 from packager.sources.pip_download import download
 from packager.sources.runtime_set import fetch_runtime
-from packager.sources.wheel import fetch_wheel, file_names, member
+from packager.sources.wheel import fetch_wheel
+from packager.sources.zipped import file_names, member
 from packager.store import Store
 from tests.integration.runtimes import whole_plan
 from tests.make.wheels import make_source_archive, make_wheel

@@ -13,7 +13,7 @@ from packager.plan_model import RuntimePlan, WantedFile
 from packager.sources import Fetched
 from packager.sources.local import check_unchanged, fetch_path, glob_paths
 from packager.sources.runtime_set import fetch_runtime, keys_of
-from packager.sources.wheel import file_names, member
+from packager.sources.zipped import file_names, member
 from packager.store import Store
 from tests.make.wheels import make_wheel
 
@@ -299,7 +299,9 @@ SDK = {
 
 def plan(*files, **options):
     release = next(iter(catalog.releases().values()))
-    return RuntimePlan(release=release, path="sdk", files=files or (BACKEND, STUB, SKEL), **options)
+    return RuntimePlan(
+        kind="path", release=release, path="sdk", files=files or (BACKEND, STUB, SKEL), **options
+    )
 
 
 def unpack(base, files):
@@ -330,7 +332,7 @@ def test_of_an_sdk_the_toolchain_of_the_abi_is_taken(base, store, abi):
     unpack(base, SDK)
     row = catalog.abi(abi)
 
-    files = fetch_runtime(plan(), base=base, store=store, toolchains=(row.id, *row.aliases))
+    files = fetch_runtime(plan(toolchains=row.aliases), base=base, store=store)
 
     assert files["libQnnHtp.so"].path.read_bytes() == f"{row.system} backend".encode()
     assert files["libQnnHtpV73Stub.so"].path.read_bytes() == f"{row.system} stub".encode()
