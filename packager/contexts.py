@@ -20,7 +20,7 @@ from packager.assets import Inputs
 from packager.codeprint import codeprint
 from packager.compilers import Comparison, Compiled, CompileJob, Prepared, TensorSpec
 from packager.compilers.worker import STOPPING
-from packager.files import Blob, place
+from packager.files import Blob, lend
 from packager.model import Frozen
 from packager.plan_model import TargetPlan
 from packager.rules.core import Asked, Proof
@@ -224,8 +224,8 @@ class Compilation:
         def do(work: Path) -> _ProvedStep:
             self._tell(f"proving {job.soc.id} on the simulator with {len(samples)} samples")
             context, wrapper = work / step.context_name, work / step.wrapper_name
-            place(self._store.path(step.context.sha256), context)
-            place(self._store.path(step.wrapper.sha256), wrapper)
+            lend(self._store.path(step.context.sha256), context)
+            lend(self._store.path(step.wrapper.sha256), wrapper)
             compiled = Compiled(
                 job=job, context=context, wrapper=wrapper, asked=step.asked, seconds=step.seconds
             )

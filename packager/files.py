@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 BLOCK = 1 << 20
+_FICLONE = 0x40049409  # Linux, <linux/fs.h>: _IOW(0x94, 9, int)
 
 
 class Blob(Frozen):
@@ -148,16 +149,55 @@ def write_text(path: Path, text: str) -> None:
 
 
 def place(source: Path, destination: Path, mode: int = 0o644) -> None:
-    """Make `destination` a copy of `source`, whole or not at all."""
+    """Make `destination` a copy of `source`, whole or not at all; a clone where the file system has them."""
     with written_whole(destination, mode) as out, source.open("rb") as stream:
-        shutil.copyfileobj(stream, out, BLOCK)
+        if not _cloned(stream, out):
+            shutil.copyfileobj(stream, out, BLOCK)
+
+
+def lend(source: Path, destination: Path) -> None:
+    """Put a file where a tool of ours reads it, in a private folder: as a clone, a hard link, or a copy.
+
+    A hard link is the same file, so it is for readers only and never leaves the private folder: whoever
+    wrote to it would write to the store. What a user may come to touch is made by `place`.
+    """
+    destination.parent.mkdir(parents=True, exist_ok=True)
+    if _clones(source, destination):
+        return
+    try:
+        destination.hardlink_to(source)
+    except OSError:  # another file system, one without links, or too many of them
+        place(source, destination)
+
+
+def _clones(source: Path, destination: Path) -> bool:
+    with source.open("rb") as stream:
+        try:
+            with destination.open("xb") as out:
+                if _cloned(stream, out):
+                    return True
+        except FileExistsError:
+            return False
+    destination.unlink()
+    return False
+
+
+def _cloned(source: BinaryIO, out: BinaryIO) -> bool:
+    """Share the blocks of two files until one of them changes: what btrfs, XFS and their like can."""
+    try:
+        import fcntl
+
+        fcntl.ioctl(out.fileno(), _FICLONE, source.fileno())
+    except (ImportError, OSError):
+        return False
+    return True
 
 
 @contextlib.contextmanager
-def scratch(root: Path) -> Iterator[Path]:
+def scratch(root: Path, owner: str = "") -> Iterator[Path]:
     """A private folder below `root` that is gone afterwards, whatever happened."""
     root.mkdir(parents=True, exist_ok=True)
-    path = Path(tempfile.mkdtemp(prefix=".work-", dir=root))
+    path = Path(tempfile.mkdtemp(prefix=f".work-{owner}-" if owner else ".work-", dir=root))
     try:
         yield path
     finally:

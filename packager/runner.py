@@ -76,6 +76,7 @@ def build(abi: Abi, store: Store, stop: threading.Event | None = None) -> Runner
         with store.work() as folder:
             for name, text in sources.items():
                 write_text(folder / name, text)
+            store.hold("zig")  # its cache is in the store
             _compile(
                 folder,
                 abi,

@@ -15,6 +15,7 @@ import errno
 import hashlib
 import json
 import os
+import re
 import shutil
 import time
 from collections.abc import Iterable, Iterator
@@ -24,9 +25,13 @@ from typing import Any, BinaryIO, TypeVar
 from packager.errors import InputUnavailable
 from packager.files import Blob, HashingWriter, blocks, digest, scratch, written_whole
 from packager.model import Frozen
+from packager.store_leases import Lease, lives
 
 Result = TypeVar("Result", bound=Frozen)
 _ABANDONED_AFTER = 24 * 3600  # seconds; no step takes that long, so its temporary files have no owner
+_WORTH_NOTING = 3600  # seconds: so fine is the order in which things were used
+_CLOCK_SLACK = 60  # seconds that clocks of machines which share a store may differ
+_OWNER = re.compile(r"(?:in|\.work)-([0-9a-f]{16})-")
 _FULL = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
 
 
@@ -54,6 +59,7 @@ class Store:
 
     def __init__(self, root: Path | None = None) -> None:
         self.root = root or default_root()
+        self._lease = Lease(self.root)
         self._swept = False
         self._proved: set[str] = set()
 
@@ -69,11 +75,21 @@ class Store:
     def find(self, sha256: str, size: int | None = None) -> Path | None:
         """The blob's file, or None; with `size` (bytes) a file of another size is none."""
         path = self.path(sha256)
+        if not path.is_file():
+            return None
+        self._lease.hold(sha256)  # from here on nobody clears it away; before, somebody may have
         try:
-            found = path.stat().st_size
+            state = path.stat()
         except OSError:
             return None
-        return path if size in (None, found) and path.is_file() else None
+        if size not in (None, state.st_size):
+            return None
+        _used(path, state.st_mtime)
+        return path
+
+    def hold(self, name: str) -> None:
+        """Say that this process uses a part of the store that is no blob, such as the cache of a tool."""
+        self._lease.hold(name)
 
     def add_stream(self, stream: BinaryIO) -> Blob:
         """Store what a stream yields."""
@@ -127,10 +143,14 @@ class Store:
 
     def recall(self, kind: str, key: str) -> Any:  # noqa: ANN401 - JSON, whose shape only the step knows
         """The recorded result of a step, or None. A damaged record counts as none."""
+        path = self._record_path(kind, key)
         try:
-            return json.loads(self._record_path(kind, key).read_text(encoding="utf-8"))
+            with path.open(encoding="utf-8") as stream:
+                result = json.load(stream)
+                _used(path, os.fstat(stream.fileno()).st_mtime)
         except (OSError, ValueError):
             return None
+        return result
 
     def recall_as(self, model: type[Result], kind: str, key: str) -> Result | None:
         """The recorded result as a value of `model`, or None when it cannot be one."""
@@ -150,7 +170,7 @@ class Store:
     def work(self) -> Iterator[Path]:
         """A private folder in `scratch`, gone afterwards; a disk that fills up meanwhile is said in words."""
         try:
-            with scratch(self.scratch) as folder:
+            with scratch(self.scratch, self._lease.begin()) as folder:
                 yield folder
         except OSError as problem:
             if problem.errno not in (*_FULL, errno.EROFS, errno.EACCES):
@@ -178,9 +198,10 @@ class Store:
     @contextlib.contextmanager
     def _writing(self) -> Iterator[Path]:
         """A free name in `scratch`, nothing under it afterwards, and OS errors in words."""
-        incoming = self.scratch / f"in-{os.getpid()}-{os.urandom(6).hex()}"
+        incoming = self.scratch / f"in-{self._lease.token}-{os.urandom(6).hex()}"
         try:
             self.scratch.mkdir(parents=True, exist_ok=True)
+            self._lease.begin()
             self._sweep()
             yield incoming
         except OSError as problem:
@@ -191,6 +212,8 @@ class Store:
 
     def _land(self, incoming: Path, final: Path, blob: Blob | None = None) -> None:
         final.parent.mkdir(parents=True, exist_ok=True)
+        if blob is not None:
+            self._lease.hold(blob.sha256)
         try:
             incoming.replace(final)
         except PermissionError:
@@ -204,11 +227,20 @@ class Store:
         if self._swept:
             return
         self._swept = True
-        limit = time.time() - _ABANDONED_AFTER
         for left in self.scratch.iterdir():
             with contextlib.suppress(OSError):  # another process may sweep at the same time
-                if left.lstat().st_mtime < limit:
+                if idle_seconds(left) > _ABANDONED_AFTER and self.abandoned(left):
                     shutil.rmtree(left) if left.is_dir() else left.unlink()
+
+    def abandoned(self, left: Path) -> bool:
+        """Whether the process that made this temporary file is gone, whatever the clock says.
+
+        Of a file that names no process only its age is known.
+        """
+        owner = _OWNER.match(left.name)
+        if owner is None:
+            return idle_seconds(left) > _ABANDONED_AFTER
+        return not lives(self.root, owner[1])
 
     def _unwritable(self, problem: OSError) -> InputUnavailable:
         elsewhere = "name another folder in HEXPACK_STORE"
@@ -223,6 +255,21 @@ class Store:
     def _free(self) -> Iterator[str]:
         with contextlib.suppress(OSError):
             yield f"free on its disk: {shutil.disk_usage(self.root).free / 1e6:.0f} MB"
+
+
+def idle_seconds(path: Path) -> float:
+    """For how long nothing has used a file. One from the future (the clock was wrong) begins to age now."""
+    now, used = time.time(), path.lstat().st_mtime
+    if used > now + _CLOCK_SLACK:
+        os.utime(path, (now, now), follow_symlinks=False)
+    return max(0.0, now - used)
+
+
+def _used(path: Path, before: float) -> None:
+    """Remember the use of a file, once an hour, for those who clear up; a read-only store remembers none."""
+    if abs(time.time() - before) > _WORTH_NOTING:
+        with contextlib.suppress(OSError):
+            os.utime(path)
 
 
 def _readable(data: Iterable[bytes]) -> Iterator[bytes]:

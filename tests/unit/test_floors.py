@@ -23,13 +23,16 @@ FLOORS = {
         "facts", "manifest", "manifest_model", "manifest_problems", "manifest_schema", "diagnostics",
         "source_map", "toml_errors", "bundle", "plan_model", "naming", "decoder", "log_lines",
     ),
-    2: ("store", "sources", "compilers"),
+    2: ("store", "store_leases", "store_keeping", "sources", "compilers"),
     3: ("plan", "lock", "lock_reading"),
     4: ("rules",),
     5: ("runtime_config", "runner", "layouts"),
     6: ("formats",),
     7: ("assets", "contexts", "staging", "emission", "inference", "audit", "report_model"),
-    8: ("pipeline", "report", "progress", "plan_report", "audit_report", "inspection", "explanation", "project"),
+    8: (
+        "pipeline", "report", "progress", "plan_report", "audit_report", "inspection", "explanation", "project",
+        "store_report",
+    ),
     9: ("commands",),
 }  # fmt: skip
 FLOOR_OF = {module: floor for floor, modules in FLOORS.items() for module in modules}
