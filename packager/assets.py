@@ -33,6 +33,7 @@ class Inputs(Frozen):
     weights: tuple[Fetched, ...] = ()
     calibration: tuple[Fetched, ...] = ()
     reference: tuple[Fetched, ...] = ()
+    expected: tuple[Fetched, ...] = ()
 
     def model_digests(self) -> list[str]:
         """The model and its files of weights: all bytes that make the network what it is."""
@@ -44,6 +45,7 @@ class Inputs(Frozen):
             "model": self.model_digests(),
             "calibration": [sample.blob.sha256 for sample in self.calibration],
             "reference": [sample.blob.sha256 for sample in self.reference],
+            "expected": [sample.blob.sha256 for sample in self.expected],
         }
 
 
@@ -67,8 +69,9 @@ class Acquisition:
             weights=self._weights(plan.targets[0], model, facts.external_data if facts else ()),
             calibration=self._samples(wanted.calibration.path if wanted.calibration else None),
             reference=self._samples(wanted.reference.inputs if wanted.reference else None),
+            expected=self._samples(wanted.reference.outputs if wanted.reference else None),
         )
-        used = (inputs.model, *inputs.weights, *inputs.calibration, *inputs.reference)
+        used = (inputs.model, *inputs.weights, *inputs.calibration, *inputs.reference, *inputs.expected)
         self.use(self.entries(used))
         return inputs
 

@@ -26,7 +26,15 @@ _BASE = (
 # so it has no row; `tests/unit/test_codeprint.py` follows the imports and holds the rows to them.
 AREAS: Mapping[str, tuple[str, ...]] = {
     # What the tables say of a SoC reaches a compiler as values, which are in the step's key.
-    "compilers": (*_BASE, "packager/compilers/", "packager/contexts.py", "packager/manifest_model.py"),
+    "compilers": (
+        *_BASE,
+        "packager/compilers/",
+        "packager/contexts.py",
+        "packager/manifest_model.py",
+        "packager/composed.py",
+        "packager/steps.py",
+        "targets/qairt_tools.toml",
+    ),
     "facts": (*_BASE, "packager/facts/", "packager/versions.py", "targets/"),
 }
 

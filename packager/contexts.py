@@ -1,8 +1,7 @@
 """One context binary per SoC: prepared, compiled and proved, each step done once.
 
-A step is remembered in the store under a key made of its inputs, its options, the tool versions and
-hexpack's own digest. What is remembered are digests; when a blob is gone from the store, the step is
-done again.
+An ONNX model goes through onnxruntime; what graphs are composed from, a DLC or a model library, through
+`composed`.
 """
 
 from __future__ import annotations
@@ -13,19 +12,18 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Self, TypeVar
 
-from packager import catalog, compilers
+from packager import catalog, compilers, composed
 from packager.assets import Inputs
-from packager.codeprint import codeprint
 from packager.compilers import Comparison, Compiled, CompileJob, Prepared, TensorSpec
 from packager.compilers.worker import STOPPING
 from packager.files import Blob, lend
 from packager.model import Frozen
 from packager.plan_model import TargetPlan
 from packager.rules.core import Asked, Proof
-from packager.sources import Fetched, Tell
-from packager.sources.local import check_unchanged
+from packager.sources import Tell
+from packager.steps import Steps, still_the_same
 from packager.store import Store, key_of
 
 Result = TypeVar("Result", bound=Frozen)
@@ -78,6 +76,7 @@ class Compilation:
     def __init__(self, store: Store, inputs: Inputs, tell: Tell) -> None:
         self._store, self._inputs, self._tell = store, inputs, tell
         self._tools = compilers.toolchain()
+        self._steps = Steps(store, tell, self._tools)
 
     def contexts(self, targets: Sequence[TargetPlan], jobs: int) -> dict[str, tuple[ContextAsset, ...]]:
         """A context for each SoC of each target, by the target's label, in the plan's order.
@@ -87,6 +86,11 @@ class Compilation:
         does not take: the first of them in the plan's order, whichever happened first.
         """
         with _Pool(jobs) as pool:
+            if composed.is_composed(targets[0], self._inputs):
+                composer = composed.Composer(self._steps, self._inputs)
+                pairs = [(target, soc) for target in targets for soc in target.socs]
+                built = iter(pool.all(partial(self._composed, composer, *pair) for pair in pairs))
+                return {target.label: tuple(next(built) for _ in target.socs) for target in targets}
             prepared = pool.all(partial(self._prepared, target) for target in targets)
             work = [
                 partial(self._context, target, soc, ready)
@@ -95,6 +99,27 @@ class Compilation:
             ]
             made = iter(pool.all(work))
             return {target.label: tuple(next(made) for _ in target.socs) for target in targets}
+
+    def _composed(self, composer: composed.Composer, target: TargetPlan, soc: catalog.Soc) -> ContextAsset:
+        made = composer.make(target, soc)
+        (graph, *_) = made.graphs
+        return ContextAsset(
+            soc=soc,
+            model=self._inputs.model.blob.sha256,
+            inputs=(self._inputs.model.origin,),
+            calibration=None,
+            tools=made.tools,
+            context=made.context,
+            seconds=made.seconds,
+            asked=Asked(
+                soc=soc.id,
+                optimization=target.optimization,
+                vtcm_mb=target.vtcm_mb or soc.vtcm_mb,
+                inputs={tensor.name: tensor.shape for tensor in graph.inputs},
+                outputs={tensor.name: tensor.shape for tensor in graph.outputs},
+            ),
+            proofs=tuple(Proof(soc=soc.id, **output.model_dump()) for output in made.outputs),
+        )
 
     def _context(self, target: TargetPlan, soc: catalog.Soc, prepared: Prepared) -> ContextAsset:
         job = CompileJob(
@@ -124,34 +149,6 @@ class Compilation:
             proofs=self._proofs(job, compiled),
         )
 
-    def _step(
-        self, kind: str, model: type[Result], key: dict[str, Any], do: Callable[[Path], Result]
-    ) -> Result:
-        """Recall a step whose blobs are all here, or do it in a scratch folder."""
-        name = key_of({"inputs": key, "tools": self._tools, "hexpack": codeprint("compilers")})
-        known = self._known(kind, model, name)
-        if known is not None:
-            return known
-        with self._store.lock(name):  # of two targets or two runs that want the same, one does it
-            known = self._known(kind, model, name)
-            if known is not None:
-                return known
-            with self._store.work() as work:
-                result = do(work)
-            self._store.record(kind, name, result.model_dump(mode="json"))
-        return result
-
-    def _known(self, kind: str, model: type[Result], name: str) -> Result | None:
-        known = self._store.recall_as(model, kind, name)
-        whole = known is not None and all(self._store.proved(blob) for blob in _blobs(known))
-        return known if whole else None
-
-    @staticmethod
-    def _still_the_same(*inputs: Fetched) -> None:
-        """The worker read these by name; nobody may have written to them since they were hashed."""
-        for one in inputs:
-            check_unchanged(one)
-
     def _prepared(self, target: TargetPlan) -> Prepared:
         shapes, precision = target.model.inputs, target.precision
         quantizes = precision in compilers.QUANTIZED
@@ -171,7 +168,7 @@ class Compilation:
                 calibration=[sample.path for sample in self._inputs.calibration],
                 work=work,
             )
-            self._still_the_same(self._inputs.model, *self._inputs.weights, *self._inputs.calibration)
+            still_the_same(self._inputs.model, *self._inputs.weights, *self._inputs.calibration)
             return _PreparedStep(
                 model=self._store.add_file(made.model),
                 reference=self._store.add_file(made.reference),
@@ -180,7 +177,7 @@ class Compilation:
                 outputs=made.outputs,
             )
 
-        step = self._step("prepare", _PreparedStep, key, do)
+        step = self._steps.step("prepare", _PreparedStep, key, do)
         return Prepared(
             model=self._store.path(step.model.sha256),
             reference=self._store.path(step.reference.sha256),
@@ -209,7 +206,7 @@ class Compilation:
                 seconds=round(made.seconds, 3),
             )
 
-        return self._step("compile", _CompiledStep, key, do)
+        return self._steps.step("compile", _CompiledStep, key, do)
 
     def _proofs(self, job: CompileJob, step: _CompiledStep) -> tuple[Proof, ...]:
         samples = self._inputs.reference
@@ -230,15 +227,11 @@ class Compilation:
                 job=job, context=context, wrapper=wrapper, asked=step.asked, seconds=step.seconds
             )
             outputs = compilers.prove(compiled, [sample.path for sample in samples], work)
-            self._still_the_same(*samples)
+            still_the_same(*samples)
             return _ProvedStep(outputs=outputs)
 
-        outputs = self._step("prove", _ProvedStep, key, do).outputs
+        outputs = self._steps.step("prove", _ProvedStep, key, do).outputs
         return tuple(Proof(soc=job.soc.id, **output.model_dump()) for output in outputs)
-
-
-def _blobs(step: Frozen) -> tuple[Blob, ...]:
-    return tuple(value for _, value in step if isinstance(value, Blob))
 
 
 class _Pool:

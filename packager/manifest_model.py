@@ -33,6 +33,7 @@ Requirement = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9.
 _ONE_LINE = r"^[^\s\x00-\x1f\x7f]([^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f])?$"
 Word = Annotated[str, StringConstraints(pattern=_ONE_LINE, min_length=1, max_length=200)]
 Precision = Literal["float", "w8a8", "w8a16", "as-is"]
+Compiler = Literal["ort-qnn", "qnn"]
 Runtime = Literal["context-binary", "dlc", "model-library"]
 ElementType = Literal["float32", "float16", "int8", "uint8", "int16", "uint16", "int32", "int64", "bool"]
 ComputeUnit = Literal["npu", "gpu", "cpu"]
@@ -162,6 +163,12 @@ class Reference(Frozen):
         description="Path or glob of npy or npz files that are run on the simulator",
         examples=["samples/*.npy"],
     )
+    outputs: Word | None = Field(
+        default=None,
+        description="Path or glob of npy or npz files with the outputs that are expected, one for each of "
+        "`inputs`; only for a DLC or a model library, of which onnxruntime computes no reference",
+        examples=["expected/*.npy"],
+    )
     min_cosine: Annotated[float, Field(ge=-1, le=1)] = Field(
         description="Least cosine similarity between the outputs of the float model and of the compiled one",
         examples=[0.99],
@@ -198,6 +205,12 @@ class Model(Frozen):
         description="Shape and element type of each input by its name; needed where the model leaves "
         "dimensions open",
         examples=[{"x": {"shape": [1, 3, 224, 224], "dtype": "float32"}}],
+    )
+    compiler: Compiler | None = Field(
+        default=None,
+        description="What makes context binaries: onnxruntime's QNN provider of an ONNX model (ort-qnn), or "
+        "the QNN API itself of a DLC or an x86-64 model library (qnn); absent: what the file asks for",
+        examples=["qnn"],
     )
     precision: Precision = Field(
         description="float, or weights and activations quantized to so many bits, or the model as it is",

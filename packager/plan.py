@@ -67,7 +67,7 @@ def _target(manifest: Manifest, target: Target, index: int, problems: _Problems)
     if abi is None or abi.system != system.id:
         problems.unknown((*at, "abi"), f"ABI of {system.name}", target.abi, here)
         return None
-    _refuse_later(target, at, problems)
+    _refuse_later(manifest, target, at, problems)
     if target.precision in QUANTIZED and manifest.model.calibration is None:
         problems.add(
             (*at, "precision"),
@@ -100,7 +100,7 @@ def _label(target: Target) -> str:
     return target.name or "-".join(target.soc)
 
 
-def _refuse_later(target: Target, at: tuple[str | int, ...], problems: _Problems) -> None:
+def _refuse_later(manifest: Manifest, target: Target, at: tuple[str | int, ...], problems: _Problems) -> None:
     """Words that the manifest knows and this version cannot carry out must not pass silently."""
     asked: list[tuple[str, str, tuple[str | int, ...]]] = [("runtime", target.runtime, (*at, "runtime"))]
     asked += [("compute", unit, (*at, "compute", n)) for n, unit in enumerate(target.compute)]
@@ -111,7 +111,7 @@ def _refuse_later(target: Target, at: tuple[str | int, ...], problems: _Problems
             problems.add(
                 location, f'{kind} "{word}" is not built by this version yet', f"it builds {', '.join(ready)}"
             )
-    if target.hvx_threads:
+    if target.hvx_threads and manifest.model.compiler != "qnn":
         problems.add(
             (*at, "hvx_threads"),
             f"hvx_threads = {target.hvx_threads} cannot be compiled in by this version",

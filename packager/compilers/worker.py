@@ -7,6 +7,7 @@ model: in a fresh process a relative name gives the same bytes in every folder.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -57,18 +58,22 @@ def log(work: Path) -> str:
     return (work / "worker.log").read_text(encoding="utf-8", errors="replace")
 
 
-def wait(command: Sequence[str], work: Path, *, doing: str, seconds: float) -> int:
-    """Run a command in `work` to its end; its exit code, or minus the number of the signal that ended it."""
+def wait(command: Sequence[str], work: Path, *, doing: str, seconds: float, answer: str | None = None) -> int:
+    """Run a command in `work` to its end; its exit code, or minus the number of the signal that ended it.
+
+    Both its streams go to `work`/worker.log, or the standard output to the file `answer` there.
+    """
     stopping, until = STOPPING.get(), time.monotonic() + seconds
     with (
-        files.written_whole(work / "worker.log") as out,
+        files.written_whole(work / "worker.log") as said,
+        files.written_whole(work / answer) if answer else contextlib.nullcontext(said) as out,
         subprocess.Popen(
             command,
             cwd=work,
             env=_environment(work),
             stdin=subprocess.DEVNULL,
             stdout=out,
-            stderr=subprocess.STDOUT,
+            stderr=said,
         ) as process,
     ):
         try:

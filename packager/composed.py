@@ -1,0 +1,297 @@
+"""One context binary per SoC from a DLC or a model library: judged, composed, read back, proved."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from packager import __version__, catalog, files
+from packager.assets import Inputs
+from packager.compilers import Comparison, TensorSpec
+from packager.compilers import generator as tools
+from packager.compilers.proof import compare
+from packager.compilers.samples import dimensions
+from packager.compilers.samples import read as read_sample
+from packager.errors import InputUnavailable, ManifestError, ToolFailed
+from packager.facts.context_binary import read_context
+from packager.facts.elf import read_elf
+from packager.facts.identify import identify, read
+from packager.facts.types import ContextFacts, DlcFacts, ElfFacts
+from packager.files import Blob
+from packager.model import Frozen
+from packager.plan_model import TargetPlan
+from packager.runner import build
+from packager.steps import Steps, still_the_same
+from packager.versions import numbers
+
+_GENERATOR_ABI = "x86_64-linux-clang"
+COMPOSED = ("dlc", "elf")  # the kinds of files, as `identify` calls them, that graphs are composed from
+_MACHINE = "X86_64"
+
+
+class _ComposedStep(Frozen):
+    context: Blob
+    graphs: tuple[tools.Graph, ...]
+    seconds: float
+
+
+class _ProvedStep(Frozen):
+    outputs: tuple[Comparison, ...]
+
+
+class Composed(Frozen):
+    """A context binary in the store with all graphs of its source, and how the first of them was proved."""
+
+    context: Blob
+    graphs: tuple[tools.Graph, ...]
+    seconds: float
+    tools: tuple[str, ...]
+    outputs: tuple[Comparison, ...]
+
+
+class Composer:
+    """Makes the contexts of one DLC or model library. Raises what `source_of` raises."""
+
+    def __init__(self, steps: Steps, inputs: Inputs) -> None:
+        self._steps, self._inputs = steps, inputs
+        steps.tell("building hexrun for this machine")
+        self._runner = build(catalog.abis()[_GENERATOR_ABI], steps.store)
+        self._release = read_elf(self._tool().backend).qairt_build or ""
+        self._source = source_of(inputs, self._release)
+
+    def make(self, target: TargetPlan, soc: catalog.Soc) -> Composed:
+        """The context of one SoC, proved where the manifest names samples.
+
+        Raises ToolFailed when the SoC does not take the graphs or the result is not what was asked for,
+        ManifestError and InputUnavailable where samples do not fit.
+        """
+        step = self._composed(target, soc)
+        check_declared(target, step.graphs[0])
+        return Composed(
+            context=step.context,
+            graphs=step.graphs,
+            seconds=step.seconds,
+            tools=(f"hexrun {__version__}", f"onnxruntime-qnn {self._steps.tools['onnxruntime-qnn']}"),
+            outputs=self._proofs(soc, step),
+        )
+
+    def _tool(self, work: Path | None = None) -> tools.Generator:
+        """The generator; with `work`, its program is there under its name and can be run."""
+        program = self._steps.store.path(self._runner.blob.sha256)
+        if work:
+            files.place(program, work / "hexrun", mode=0o755)
+        return tools.generator((work / "hexrun").resolve() if work else program)
+
+    def _composed(self, target: TargetPlan, soc: catalog.Soc) -> _ComposedStep:
+        key = {
+            "model": self._inputs.model.blob.sha256,
+            "soc": soc.model_dump(mode="json"),
+            "options": [target.optimization, target.vtcm_mb, target.hvx_threads, target.precision],
+            "hexrun": self._runner.blob.sha256,
+        }
+
+        def do(work: Path) -> _ComposedStep:
+            self._steps.tell(f"composing for {soc.id} ({soc.title}, {soc.arch})")
+            made = compose(target, soc, self._source, self._tool(work), work)
+            still_the_same(self._inputs.model)
+            return _ComposedStep(
+                context=self._steps.store.add_file(made.context),
+                graphs=made.graphs,
+                seconds=round(made.seconds, 3),
+            )
+
+        return self._steps.step("compose", _ComposedStep, key, do)
+
+    def _proofs(self, soc: catalog.Soc, step: _ComposedStep) -> tuple[Comparison, ...]:
+        samples, expected = self._inputs.reference, self._inputs.expected
+        if not samples:
+            return ()
+        key = {
+            "context": step.context.sha256,
+            "samples": [sample.blob.sha256 for sample in samples],
+            "expected": [sample.blob.sha256 for sample in expected],
+            "hexrun": self._runner.blob.sha256,
+        }
+
+        def do(work: Path) -> _ProvedStep:
+            self._steps.tell(f"proving {soc.id} on the simulator with {len(samples)} samples")
+            context = self._steps.store.path(step.context.sha256)
+            outputs = prove(context, step.graphs[0], soc, self._tool(work), self._inputs, work)
+            still_the_same(*samples, *expected)
+            return _ProvedStep(outputs=outputs)
+
+        return self._steps.step("prove", _ProvedStep, key, do).outputs
+
+
+def is_composed(target: TargetPlan, inputs: Inputs) -> bool:
+    """Whether the model goes through the QNN API: as `compiler` says, or by what the file is.
+
+    Raises ManifestError where these contradict each other, or the manifest asks for what only an ONNX
+    model has.
+    """
+    kind, compiler = identify(inputs.model.path), target.model.compiler
+    composed = kind in COMPOSED
+    if compiler is not None and composed != (compiler == "qnn"):
+        raise ManifestError(
+            f'compiler = "{compiler}" does not take {inputs.model.name}',
+            evidence=(f"the file is of kind {kind}",),
+            fix='"qnn" takes a DLC or a model library, "ort-qnn" an ONNX model; or leave `compiler` out',
+        )
+    reference = target.model.reference
+    if composed and target.precision not in ("float", "as-is"):
+        raise ManifestError(
+            f'precision = "{target.precision}" asks to quantize {inputs.model.name}',
+            evidence=("the graphs of a DLC or a model library are quantized by whoever made it, or never",),
+            fix='set precision = "as-is" for a quantized model, "float" for a float one',
+        )
+    if composed and reference and not reference.outputs:
+        raise ManifestError(
+            f"there is nothing to compare {inputs.model.name} with",
+            evidence=("onnxruntime computes the reference of an ONNX model only",),
+            fix='name the expected outputs, one file for each of `inputs`: outputs = "expected/*.npy"',
+        )
+    if not composed and reference and reference.outputs:
+        raise ManifestError(
+            "`outputs` in [model] reference is not for an ONNX model",
+            evidence=("onnxruntime computes the reference from the model itself",),
+            fix="leave it out",
+        )
+    return composed
+
+
+def source_of(inputs: Inputs, tool_build: str) -> tools.Source:
+    """The file as something to compose from.
+
+    Raises UnreadableFile when it is damaged, InputUnavailable for a DLC of another lineage or a newer
+    release than `tool_build`, and for a library of another machine or without graphs.
+    """
+    name, facts = inputs.model.name, read(inputs.model.path)
+    if isinstance(facts, DlcFacts):
+        _judge_dlc(name, facts, tool_build)
+        return tools.Source(path=inputs.model.path, kind="dlc")
+    if not isinstance(facts, ElfFacts) or facts.model_prefix is None or facts.machine != _MACHINE:
+        lacks = "no function that composes graphs"
+        if isinstance(facts, ElfFacts) and facts.model_prefix:
+            lacks = f"machine {facts.machine}"
+        raise InputUnavailable(
+            f"{name} is not a model library for this machine",
+            evidence=(f"found   {lacks}", f"wanted  a model library for {_MACHINE}"),
+            fix="build it for x86_64-linux-clang (qnn-model-lib-generator -t x86_64-linux-clang)",
+        )
+    return tools.Source(path=inputs.model.path, kind="library")
+
+
+def _judge_dlc(name: str, facts: DlcFacts, tool_build: str) -> None:
+    if facts.lineage != "qairt":
+        raise InputUnavailable(
+            f"{name} is a DLC of SNPE, from which QNN composes no graphs",
+            evidence=(f"lineage {facts.lineage}, converter {facts.converter_version or 'unknown'}",),
+            fix="convert the original model again with qairt-converter, or as `qnn_dlc` on the AI Hub",
+        )
+    maker = facts.qairt_build or facts.converter_version
+    if maker and numbers(maker)[:2] > numbers(tool_build)[:2]:
+        raise InputUnavailable(
+            f"{name} is of a newer QAIRT release than the compiler here",
+            evidence=(f"found   {maker}", f"wanted  {tool_build} or older"),
+            fix="make the DLC with that release (AI Hub: --qairt_version), or take a newer onnxruntime-qnn",
+        )
+
+
+def compose(
+    target: TargetPlan, soc: catalog.Soc, source: tools.Source, tool: tools.Generator, work: Path
+) -> tools.Generated:
+    """The context binary for one SoC, read back and held against what was asked. Raises ToolFailed."""
+    made = tools.generate(
+        source,
+        tools.Settings(
+            soc=soc,
+            optimization=target.optimization,
+            vtcm_mb=target.vtcm_mb or soc.vtcm_mb or 0,
+            hvx_threads=target.hvx_threads,
+            fp16=target.precision == "float",
+        ),
+        tool,
+        work,
+    )
+    _held_against(target, soc, made, read_context(made.context, tool.system))
+    return made
+
+
+def _held_against(target: TargetPlan, soc: catalog.Soc, made: tools.Generated, facts: ContextFacts) -> None:
+    """An exit code of 0 proves nothing: settings that a backend misreads are dropped without a word."""
+    wanted: dict[str, object] = {"soc_model": soc.soc_model, "Hexagon": soc.hexagon}
+    found: dict[str, object] = {"soc_model": facts.soc_model, "Hexagon": facts.hexagon_arch}
+    for graph in made.graphs:
+        stored = next((one for one in facts.graphs if one.name == graph.name), None)
+        wanted |= {f"inputs of {graph.name}": _shapes(graph.inputs)}
+        wanted |= {f"outputs of {graph.name}": _shapes(graph.outputs)}
+        wanted |= {f"optimization of {graph.name}": target.optimization}
+        found |= {
+            f"inputs of {graph.name}": {t.name: t.shape for t in stored.inputs} if stored else None,
+            f"outputs of {graph.name}": {t.name: t.shape for t in stored.outputs} if stored else None,
+            f"optimization of {graph.name}": stored.optimization if stored else None,
+        }
+        if target.hvx_threads:
+            wanted |= {f"hvx_threads of {graph.name}": target.hvx_threads}
+            found |= {f"hvx_threads of {graph.name}": stored.hvx_threads if stored else None}
+    wrong = [
+        f"{key}: found {found[key]}, wanted {value}" for key, value in wanted.items() if found[key] != value
+    ]
+    if wrong:
+        raise ToolFailed(
+            f"the context binary for {soc.title} is another than was asked for",
+            evidence=wrong,
+            fix="this release of the backend does not take the setting; leave it out or take another release",
+        )
+
+
+def _shapes(tensors: Sequence[TensorSpec]) -> dict[str, tuple[int | None, ...]]:
+    return {tensor.name: tensor.shape for tensor in tensors}
+
+
+def check_declared(target: TargetPlan, graph: tools.Graph) -> None:
+    """Raise ManifestError where `inputs` of the manifest are not those of the graph."""
+    declared = target.model.inputs
+    said = {name: (spec.dtype, tuple(spec.shape)) for name, spec in (declared or {}).items()}
+    have = {spec.name: (spec.dtype, spec.shape) for spec in graph.inputs}
+    if declared is not None and said != have:
+        raise ManifestError(
+            "`inputs` in [model] are not those of the graph, whose sizes are fixed",
+            evidence=[f"{name}: {dtype} {dimensions(shape)}" for name, (dtype, shape) in have.items()],
+            fix="correct `inputs`, or leave it out",
+        )
+
+
+def prove(
+    context: Path,
+    graph: tools.Graph,
+    soc: catalog.Soc,
+    tool: tools.Generator,
+    inputs: Inputs,
+    work: Path,
+) -> tuple[Comparison, ...]:
+    """Compare every output on the simulator with the expected ones, all samples taken together.
+
+    Raises ManifestError when there are not as many expected files as samples, InputUnavailable for a file
+    that does not fit the graph, ToolFailed when the simulator fails.
+    """
+    import numpy as np
+
+    given, expected = inputs.reference, inputs.expected
+    if len(given) != len(expected):
+        raise ManifestError(
+            "the samples and the expected outputs are not as many",
+            evidence=(f"{len(given)} inputs, {len(expected)} outputs",),
+            fix="name one file of expected outputs for each sample, in the same order",
+        )
+    with files.scratch(work) as inside:
+        (inside / "npu").mkdir()
+        found = tools.simulate(context, graph, soc, tool, [one.path for one in given], inside / "npu")
+        wanted: list[dict[str, Path]] = []
+        for number, one in enumerate(expected):
+            wanted.append({})
+            for index, (name, array) in enumerate(read_sample(one.path, graph.outputs).items()):
+                wanted[-1][name] = inside / f"{number}-{index}.npy"
+                with files.written_whole(wanted[-1][name]) as stream:
+                    np.save(stream, array)
+        return tuple(compare(name, found, wanted) for name in (spec.name for spec in graph.outputs))
