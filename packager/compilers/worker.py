@@ -8,8 +8,10 @@ model: in a fresh process a relative name gives the same bytes in every folder.
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -28,6 +30,7 @@ STOPPING: ContextVar[threading.Event | None] = ContextVar("STOPPING", default=No
 """Set by whoever runs jobs in threads, where no Ctrl-C arrives: once it is set, workers are ended."""
 
 _GLANCE_SECONDS = 0.05
+_LEAST_ROOM = 64 << 10  # bytes; a tool that has so little cannot have written what it was asked for
 _ACCESS_VIOLATION = 0xC0000005
 _CHECKOUT = Path(__file__).resolve().parents[2]
 
@@ -38,8 +41,8 @@ def run(
     """Run one job in `work` and return its result.
 
     `doing` completes the sentence "… failed" in messages. The worker's output goes to `work/worker.log`.
-    Raises the HexpackError that the worker raised, and ToolFailed when it crashed, was killed or took
-    longer than `seconds`.
+    Raises the HexpackError that the worker raised, OSError when its disk is full, and ToolFailed when it
+    crashed, was killed or took longer than `seconds`.
     """
     files.write_text(work / "job.json", json.dumps(job, sort_keys=True))
     command = [sys.executable, "-P", "-m", "packager.compilers.ort_worker", "job.json", "result.json"]
@@ -47,10 +50,19 @@ def run(
     try:
         result = json.loads((work / "result.json").read_text(encoding="utf-8"))
     except FileNotFoundError:
+        _require_room(work)
         raise died(returncode, doing, log(work)) from None
+    if "error" in result or "refused" in result:
+        _require_room(work)
     if "error" in result:
         raise _error(result["error"])
     return dict(result)
+
+
+def _require_room(work: Path) -> None:
+    """Of a job that failed where there is no room left, that is the reason, whatever the tools made of it."""
+    if shutil.disk_usage(work).free < _LEAST_ROOM or os.strerror(errno.ENOSPC) in log(work):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(work))
 
 
 def log(work: Path) -> str:

@@ -106,9 +106,10 @@ def test_a_cancelled_job_ends_its_compilers_and_cleans_up(project):
 def test_two_runs_at_once_on_one_store_both_finish_with_the_same_bytes(project):
     first, second = project.start("--out", "one"), project.start("--out", "two")
 
-    codes = [process.wait(timeout=300) for process in (first, second)]
+    said = [process.communicate(timeout=300)[1] for process in (first, second)]
 
-    assert codes == [0, 0]
+    assert [process.returncode for process in (first, second)] == [0, 0]
+    assert sum(text.count("compiling for") for text in said) == 1, "a context was compiled twice"
     assert not isinstance(examine(next((project.folder / "one").glob("*.deb"))), DamagedFacts)
     for path in (project.folder / "one").iterdir():
         assert path.read_bytes() == (project.folder / "two" / path.name).read_bytes()
