@@ -34,6 +34,8 @@ AREAS: Mapping[str, tuple[str, ...]] = {
         "packager/composed.py",
         "packager/steps.py",
         "targets/qairt_tools.toml",
+        "packager/manifest_samples.py",
+        "packager/manifest_words.py",
     ),
     "facts": (*_BASE, "packager/facts/", "packager/versions.py", "targets/"),
 }

@@ -17,7 +17,7 @@ from typing import Self, TypeVar
 from packager import catalog, compilers, composed
 from packager.assets import Inputs
 from packager.compilers import Comparison, Compiled, CompileJob, Prepared, TensorSpec
-from packager.compilers.worker import STOPPING
+from packager.compilers.worker import STOPPING, TookTooLong
 from packager.files import Blob, lend
 from packager.model import Frozen
 from packager.plan_model import TargetPlan
@@ -50,6 +50,7 @@ class _CompiledStep(Frozen):
 
 class _ProvedStep(Frozen):
     outputs: tuple[Comparison, ...]
+    left_out: str | None = None
 
 
 class ContextAsset(Frozen):
@@ -131,6 +132,7 @@ class Compilation:
         )
         compiled = self._compiled(job)
         samples = self._inputs.calibration if target.precision in compilers.QUANTIZED else ()
+        proved = self._proved(job, compiled, target)
         return ContextAsset(
             soc=soc,
             model=prepared.model.name,
@@ -145,18 +147,21 @@ class Compilation:
                 vtcm_mb=target.vtcm_mb or soc.vtcm_mb,
                 inputs={tensor.name: tensor.shape for tensor in prepared.inputs},
                 outputs={tensor.name: tensor.shape for tensor in prepared.outputs},
+                unproved=proved.left_out,
             ),
-            proofs=self._proofs(job, compiled),
+            proofs=tuple(Proof(soc=soc.id, **output.model_dump()) for output in proved.outputs),
         )
 
     def _prepared(self, target: TargetPlan) -> Prepared:
         shapes, precision = target.model.inputs, target.precision
         quantizes = precision in compilers.QUANTIZED
+        preprocessing = _json(target.model.preprocessing)
         key = {
             "model": self._inputs.model_digests(),
             "shapes": {name: spec.model_dump(mode="json") for name, spec in (shapes or {}).items()},
             "precision": precision,
             "calibration": [c.blob.sha256 for c in self._inputs.calibration] if quantizes else [],
+            "options": [preprocessing, _json(target.model.quantization)] if quantizes else [],
         }
 
         def do(work: Path) -> _PreparedStep:
@@ -167,6 +172,8 @@ class Compilation:
                 precision=precision,
                 calibration=[sample.path for sample in self._inputs.calibration],
                 work=work,
+                preprocessing=target.model.preprocessing,
+                quantization=target.model.quantization,
             )
             still_the_same(self._inputs.model, *self._inputs.weights, *self._inputs.calibration)
             return _PreparedStep(
@@ -185,6 +192,7 @@ class Compilation:
             quantized=step.quantized,
             inputs=step.inputs,
             outputs=step.outputs,
+            preprocessing=target.model.preprocessing,
         )
 
     def _compiled(self, job: CompileJob) -> _CompiledStep:
@@ -208,11 +216,14 @@ class Compilation:
 
         return self._steps.step("compile", _CompiledStep, key, do)
 
-    def _proofs(self, job: CompileJob, step: _CompiledStep) -> tuple[Proof, ...]:
-        samples = self._inputs.reference
-        if not samples:
-            return ()
+    def _proved(self, job: CompileJob, step: _CompiledStep, target: TargetPlan) -> _ProvedStep:
+        samples, wanted = self._inputs.reference, target.model.reference
+        if not samples or wanted is None:
+            return _ProvedStep(outputs=())
         key = {
+            "seconds": wanted.seconds,
+            "preprocessing": _json(job.prepared.preprocessing),
+            "quantized": job.prepared.model.name,
             "context": step.context.sha256,
             "reference": job.prepared.reference.name,
             "samples": [sample.blob.sha256 for sample in samples],
@@ -226,12 +237,21 @@ class Compilation:
             compiled = Compiled(
                 job=job, context=context, wrapper=wrapper, asked=step.asked, seconds=step.seconds
             )
-            outputs = compilers.prove(compiled, [sample.path for sample in samples], work)
+            paths = [sample.path for sample in samples]
+            try:
+                outputs = compilers.prove(compiled, paths, work, seconds=wanted.seconds)
+            except TookTooLong as slow:
+                return _ProvedStep(outputs=(), left_out=slow.what)
             still_the_same(*samples)
-            return _ProvedStep(outputs=outputs)
+            done = outputs[0].samples if outputs else 0
+            spent = f"{done} of {len(samples)} samples ran in the {wanted.seconds} s that a proof may take"
+            return _ProvedStep(outputs=outputs, left_out=spent if done < len(samples) else None)
 
-        outputs = self._steps.step("prove", _ProvedStep, key, do).outputs
-        return tuple(Proof(soc=job.soc.id, **output.model_dump()) for output in outputs)
+        return self._steps.step("prove", _ProvedStep, key, do)
+
+
+def _json(value: Frozen | None) -> object:
+    return None if value is None else value.model_dump(mode="json")
 
 
 class _Pool:

@@ -127,9 +127,10 @@ def _merged(words: dict[str, Any]) -> object:
     """The user's words over the defaults, and in each target what it inherits."""
     under = defaults()
     model = words.get("model")
-    if not isinstance(model, dict) or "reference" not in model:
-        # The default is how close a proof must come, not that there is one.
-        del under["model"]["reference"]
+    for section in ("reference", "preprocessing", "quantization"):
+        if not isinstance(model, dict) or section not in model:
+            # The defaults are what such a section says, not that there is one.
+            del under["model"][section]
     document = _over(under, words)
     inherited = _inherited(document)
     if isinstance(document.get("targets"), list):

@@ -13,6 +13,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Discriminator, Field, StringConstraints, Tag, model_validator
 
+from packager.manifest_samples import Preprocessing, Quantization, Reference, Samples
+from packager.manifest_words import ONE_LINE, Word
 from packager.model import Frozen
 
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]*[a-z0-9]$", max_length=64)]
@@ -29,10 +31,7 @@ Url = Annotated[
     ),
 ]
 Requirement = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*==[A-Za-z0-9.!+_-]+$")]
-# Words travel into control files and scripts, where a line break begins another field.
-_ONE_LINE = r"^[^\s\x00-\x1f\x7f]([^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f])?$"
-Word = Annotated[str, StringConstraints(pattern=_ONE_LINE, min_length=1, max_length=200)]
-Precision = Literal["float", "w8a8", "w8a16", "as-is"]
+Precision = Literal["float", "w8a8", "w8a16", "w4a16", "as-is"]
 Compiler = Literal["ort-qnn", "qnn"]
 Runtime = Literal["context-binary", "dlc", "model-library"]
 ElementType = Literal["float32", "float16", "int8", "uint8", "int16", "uint16", "int32", "int64", "bool"]
@@ -147,34 +146,6 @@ class Input(Frozen):
     dtype: ElementType = Field(description="Element type of the input", examples=["float32"])
 
 
-class Samples(Frozen):
-    """npy files (one input) or npz files (input name → array); a glob is taken in sorted order."""
-
-    path: Word = Field(
-        description="Path or glob of npy or npz files, from the folder of the manifest",
-        examples=["calibration/*.npy"],
-    )
-
-
-class Reference(Frozen):
-    """The numerical proof: inputs for the simulator, and how close the outputs must come."""
-
-    inputs: Word = Field(
-        description="Path or glob of npy or npz files that are run on the simulator",
-        examples=["samples/*.npy"],
-    )
-    outputs: Word | None = Field(
-        default=None,
-        description="Path or glob of npy or npz files with the outputs that are expected, one for each of "
-        "`inputs`; only for a DLC or a model library, of which onnxruntime computes no reference",
-        examples=["expected/*.npy"],
-    )
-    min_cosine: Annotated[float, Field(ge=-1, le=1)] = Field(
-        description="Least cosine similarity between the outputs of the float model and of the compiled one",
-        examples=[0.99],
-    )
-
-
 def _source_kind(value: object) -> str | None:
     """Which source is meant, by the key that only this one has, so that errors speak of one kind only."""
     for model, kind in ((PathSource, "path"), (WheelSource, "wheel"), (UrlSource, "url")):
@@ -220,6 +191,16 @@ class Model(Frozen):
         default=None,
         description="Typical inputs, for finding value ranges when the precision asks to quantize",
         examples=[{"path": "calibration/*.npy"}],
+    )
+    preprocessing: Preprocessing | None = Field(
+        default=None,
+        description="How pictures among the samples become the model's input",
+        examples=[{"colours": "RGB", "mean": [0.5], "std": [0.5]}],
+    )
+    quantization: Quantization | None = Field(
+        default=None,
+        description="How hexpack quantizes, where the precision asks for it",
+        examples=[{"mixed": {"/head/Softmax": "a16"}}],
     )
     reference: Reference | None = Field(
         default=None,
@@ -344,7 +325,7 @@ class Allow(Frozen):
         description="Name of the target that it is accepted for; absent: all",
         examples=["rb3gen2"],
     )
-    reason: Annotated[str, StringConstraints(pattern=_ONE_LINE, min_length=8)] = Field(
+    reason: Annotated[str, StringConstraints(pattern=ONE_LINE, min_length=8)] = Field(
         description="Why, in at least 8 characters; it is printed in every report",
         examples=["image ships fastrpc 1.0.7"],
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from packager.catalog import Soc
+from packager.manifest_samples import Preprocessing
 from packager.model import Frozen
 
 
@@ -21,7 +22,7 @@ class Prepared(Frozen):
 
     `model` is what is compiled; `reference` is the model before quantization, of the same inputs, which the
     numerical proof takes as the truth. Both are one file each, with every input dimension fixed. The same
-    path where nothing was quantized.
+    path where nothing was quantized. `preprocessing` is how pictures become the input.
     """
 
     model: Path
@@ -30,6 +31,7 @@ class Prepared(Frozen):
     quantized: bool
     inputs: tuple[TensorSpec, ...]
     outputs: tuple[TensorSpec, ...]
+    preprocessing: Preprocessing | None = None
 
 
 class CompileJob(Frozen):
@@ -63,10 +65,14 @@ class Comparison(Frozen):
     """One output of the compiled model against the reference, all samples taken together.
 
     `cosine` is that of the two concatenated vectors, `max_abs` the largest absolute difference. Both are NaN
-    when a side holds a NaN, or an infinity that the other does not hold in the same place.
+    when a side holds a NaN, or an infinity that the other does not hold in the same place. `top1` is the
+    share of rows (along the last dimension) whose largest number is in the same place. `quantized` is the
+    cosine of the quantized model on the CPU, before it was compiled; None where nothing was quantized.
     """
 
     output: str
     cosine: float
     max_abs: float
     samples: int
+    top1: float | None = None
+    quantized: float | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from packager import files
 from packager.catalog import Soc
 from packager.compilers import installed, refusal, worker
-from packager.compilers.jobs import Compiled, CompileJob, TensorSpec
+from packager.compilers.jobs import Compiled, CompileJob, Prepared
 from packager.errors import ToolFailed
 
 _MODEL, _WRAPPER = "model.onnx", "context.onnx"
@@ -67,47 +68,57 @@ def simulate(compiled: Compiled, sample: Path, out: Path) -> dict[str, Path]:
     return run_simulator(compiled, [sample], out)[0]
 
 
-def run_simulator(compiled: Compiled, samples: Sequence[Path], out: Path) -> list[dict[str, Path]]:
-    """`simulate` for many samples, loading the context once."""
+def run_simulator(
+    compiled: Compiled, samples: Sequence[Path], out: Path, seconds: float | None = None
+) -> list[dict[str, Path]]:
+    """`simulate` for many samples, loading the context once.
+
+    With `seconds` there may be fewer results than samples; raises worker.TookTooLong where there is none.
+    """
     soc = compiled.job.soc
     installed.need("onnxruntime-qnn", doing=f"simulating {soc.title}")
     return _run(
         [compiled.wrapper, compiled.context],
-        compiled.job.prepared.inputs,
+        compiled.job.prepared,
         samples,
         out,
         provider={"soc_model": str(soc.soc_model)},
         doing=f"simulating {soc.id} ({soc.title})",
+        seconds=seconds,
     )
 
 
 def run_reference(compiled: Compiled, samples: Sequence[Path], out: Path) -> list[dict[str, Path]]:
     """The same samples through the reference model on onnxruntime's CPU provider."""
     prepared = compiled.job.prepared
-    return _run(
-        [prepared.reference],
-        prepared.inputs,
-        samples,
-        out,
-        provider=None,
-        doing="running the reference model",
-    )
+    return run_cpu(prepared, prepared.reference, samples, out, doing="running the reference model")
+
+
+def run_cpu(
+    prepared: Prepared, model: Path, samples: Sequence[Path], out: Path, *, doing: str
+) -> list[dict[str, Path]]:
+    """Samples through a model with the inputs of `prepared` on onnxruntime's CPU provider."""
+    return _run([model], prepared, samples, out, provider=None, doing=doing)
 
 
 def _run(
     model: Sequence[Path],
-    inputs: Sequence[TensorSpec],
+    prepared: Prepared,
     samples: Sequence[Path],
     out: Path,
     *,
     provider: dict[str, str] | None,
     doing: str,
+    seconds: float | None = None,
 ) -> list[dict[str, Path]]:
     """Run `model[0]` (further files lie beside it) over samples; output name → npy file for each sample."""
     job = {
         "kind": "run",
         "model": model[0].name,
-        "inputs": [spec.model_dump() for spec in inputs],
+        "inputs": [spec.model_dump() for spec in prepared.inputs],
+        "preprocessing": prepared.preprocessing.model_dump(mode="json") if prepared.preprocessing else None,
+        # The last tenth is left for samples that take longer than those before, and for stopping.
+        "until": None if seconds is None else time.monotonic() + 0.9 * seconds,
         "samples": [str(path.resolve()) for path in samples],
         "out": str(out.resolve()),
         "provider": provider,
@@ -116,10 +127,10 @@ def _run(
     with files.scratch(out) as inside:
         for path in model:
             files.place(path, inside / path.name)
-        names = worker.run(job, inside, doing=doing)["outputs"]
+        told = worker.run(job, inside, doing=doing, seconds=seconds or worker.COMPILE_SECONDS)
     return [
-        {name: out / str(number) / f"{index}.npy" for index, name in enumerate(names)}
-        for number in range(len(samples))
+        {name: out / str(number) / f"{index}.npy" for index, name in enumerate(told["outputs"])}
+        for number in range(told["done"])
     ]
 
 

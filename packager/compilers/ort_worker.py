@@ -21,6 +21,7 @@ from packager.compilers.outcome import first_line, told, tool
 from packager.compilers.quantize import quantize
 from packager.errors import HexpackError, ManifestError
 from packager.manifest_model import Input
+from packager.manifest_samples import Preprocessing, Quantization
 
 if TYPE_CHECKING:
     import onnxruntime
@@ -52,12 +53,19 @@ def prepare(job: Mapping[str, Any]) -> dict[str, Any]:
     with files.written_whole(Path("reference.onnx")) as stream:
         stream.write(model.SerializeToString(deterministic=True))
     specs = [onnx_model.spec_of(value) for value in onnx_model.graph_inputs(model)]
+    pictures = _preprocessing(job)
     for path in job["calibration"]:
-        samples.read(Path(path), specs)
+        samples.read(Path(path), specs, pictures)
     file = "reference.onnx"
     if job["quantize"]:
         file, quantized = "quantized.onnx", True
-        quantize(Path("reference.onnx"), job["precision"], [Path(p) for p in job["calibration"]], Path(file))
+        quantize(
+            Path("reference.onnx"),
+            job["precision"],
+            samples.Feed(specs, [Path(path) for path in job["calibration"]], pictures),
+            Quantization.model_validate(job["quantization"]),
+            Path(file),
+        )
     return {
         "model": file,
         "quantized": quantized,
@@ -97,7 +105,8 @@ def compile_context(job: Mapping[str, Any]) -> dict[str, Any]:
 def run(job: Mapping[str, Any]) -> dict[str, Any]:
     """Run job.model over job.samples on the CPU, or on the NPU's simulator when job.provider is given.
 
-    Writes job.out/<sample>/<output>.npy (numbers from 0) and returns the output names in that order.
+    Writes job.out/<sample>/<output>.npy (numbers from 0) and returns the output names in that order. No
+    sample is begun that would pass job.until (by the monotonic clock); "done" is how many were run.
     """
     import numpy as np
     import onnxruntime
@@ -109,6 +118,8 @@ def run(job: Mapping[str, Any]) -> dict[str, Any]:
         options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
         _add_npu(options, job["provider"])
     specs = [TensorSpec.model_validate(spec) for spec in job["inputs"]]
+    pictures = _preprocessing(job)
+    longest, done = 0.0, 0
     names: list[str] = []
     with tool(job["doing"], fix="check that onnxruntime runs the model and its samples on the CPU"):
         session = onnxruntime.InferenceSession(
@@ -118,11 +129,20 @@ def run(job: Mapping[str, Any]) -> dict[str, Any]:
         )
         names = [value.name for value in session.get_outputs()]
         for number, path in enumerate(job["samples"]):
-            outputs = session.run(names, dict(samples.read(Path(path), specs)))
+            before = time.monotonic()
+            if number and job["until"] is not None and before + longest > job["until"]:
+                break
+            outputs = session.run(names, dict(samples.read(Path(path), specs, pictures)))
+            longest, done = max(longest, time.monotonic() - before), number + 1
             for index, array in enumerate(outputs):
                 with files.written_whole(Path(job["out"], str(number), f"{index}.npy")) as stream:
                     np.lib.format.write_array(stream, np.asarray(array), allow_pickle=False)
-    return {"outputs": names}
+    return {"outputs": names, "done": done}
+
+
+def _preprocessing(job: Mapping[str, Any]) -> Preprocessing | None:
+    said = job["preprocessing"]
+    return None if said is None else Preprocessing.model_validate(said)
 
 
 def _add_npu(options: onnxruntime.SessionOptions, provider: Mapping[str, str]) -> None:

@@ -10,8 +10,10 @@ from packager.compilers import installed, worker
 from packager.compilers.jobs import Prepared
 from packager.errors import ManifestError
 from packager.manifest_model import Input
+from packager.manifest_samples import Preprocessing, Quantization
 
-QUANTIZED = ("w8a8", "w8a16")
+EVERYTHING_ALIKE = Quantization(per_channel=True, mixed={})
+QUANTIZED = ("w8a8", "w8a16", "w4a16")
 
 
 def prepare(
@@ -21,10 +23,13 @@ def prepare(
     precision: str,
     calibration: Sequence[Path],
     work: Path,
+    preprocessing: Preprocessing | None = None,
+    quantization: Quantization | None = None,
 ) -> Prepared:
     """Check `model`, fix its input dimensions, quantize it when `precision` says so; same inputs, same bytes.
 
-    `calibration` are npy or npz files, read only for "w8a8" and "w8a16". The results lie in `work`. Raises
+    `calibration` are npy, npz or picture files, read only for `QUANTIZED` precisions. Without `quantization`
+    weights are quantized per channel and everything alike. The results lie in `work`. Raises
     InputUnavailable for a damaged model or sample, ManifestError where `inputs` or `precision` do not fit
     the model, ToolFailed when the quantizer fails.
     """
@@ -42,6 +47,8 @@ def prepare(
         "precision": precision,
         "quantize": quantize,
         "calibration": [str(path.resolve()) for path in calibration] if quantize else [],
+        "preprocessing": preprocessing.model_dump(mode="json") if preprocessing else None,
+        "quantization": (quantization or EVERYTHING_ALIKE).model_dump(mode="json"),
     }
     with files.scratch(work) as inside:
         told = worker.run(job, inside, doing="preparing the model")
@@ -54,4 +61,5 @@ def prepare(
         quantized=told["quantized"],
         inputs=told["inputs"],
         outputs=told["outputs"],
+        preprocessing=preprocessing,
     )

@@ -9,26 +9,26 @@ stay float and every SoC refuses them. With model metadata left in place `qnn_pr
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from packager.compilers import onnx_model, samples
-from packager.compilers.jobs import TensorSpec
+from packager.compilers import mixing, onnx_model, samples
 from packager.compilers.outcome import tool
+from packager.manifest_samples import Quantization
 
 if TYPE_CHECKING:
-    from onnx import ModelProto
+    from onnx import GraphProto, ModelProto
     from onnxruntime.quantization import QuantType
 
 _OPSET = 21
 
 
-def quantize(model: Path, precision: str, calibration: Sequence[Path], out: Path) -> None:
-    """Write to `out` the model with Q/DQ nodes around everything, 8-bit weights, 8- or 16-bit activations.
+def quantize(model: Path, precision: str, calibration: samples.Feed, said: Quantization, out: Path) -> None:
+    """Write to `out` the model with Q/DQ nodes around everything but what `said.mixed` leaves in float.
 
     Inputs and outputs stay as they are: the quantization happens inside the graph, on the NPU. Works in the
-    current folder. Raises ToolFailed when the quantizer cannot handle the graph.
+    current folder. Raises ManifestError for a name in `said.mixed` that the graph does not have, ToolFailed
+    when the quantizer cannot handle the graph.
     """
     import onnx
     from onnxruntime.quantization import QuantType
@@ -38,8 +38,6 @@ def quantize(model: Path, precision: str, calibration: Sequence[Path], out: Path
 
     # Its warnings tell to do what is being done here.
     logging.getLogger().setLevel(logging.ERROR)
-    specs = [onnx_model.spec_of(value) for value in onnx_model.graph_inputs(onnx.load(str(model)))]
-    reader = _Calibration(specs, calibration)
     fix = 'quantize the model with a tool of your own and set precision = "as-is"'
     with tool(f"quantizing to {precision}", fix=fix):
         onnx.save(_raised(onnx.load(str(model))), "raised.onnx")
@@ -48,13 +46,19 @@ def quantize(model: Path, precision: str, calibration: Sequence[Path], out: Path
         onnx.save(onnx_model.tidy(onnx.load(source)), source)
         if qnn_preprocess_model(source, "fused.onnx"):
             source = "fused.onnx"
+        graph = onnx.load(source).graph
+        mixed = mixing.resolved(graph, said.mixed)
         config = get_qnn_qdq_config(
             source,
-            reader,
-            activation_type=QuantType.QUInt16 if precision == "w8a16" else QuantType.QUInt8,
-            weight_type=QuantType.QInt8,
-            per_channel=True,
-            init_overrides=_norm_scales(source, QuantType.QUInt8),
+            calibration,
+            activation_type=QuantType.QUInt8 if precision == "w8a8" else QuantType.QUInt16,
+            weight_type=QuantType.QInt4 if precision == "w4a16" else QuantType.QInt8,
+            per_channel=said.per_channel,
+            init_overrides={
+                **_norm_scales(graph, QuantType.QUInt8),
+                **mixed.overrides(per_channel=said.per_channel),
+            },
+            nodes_to_exclude=list(mixed.float_nodes) or None,
         )
         quantize_static(source, "quantized.onnx", config)
         onnx.save(onnx_model.tidy(onnx.load("quantized.onnx")), str(out))
@@ -68,26 +72,8 @@ def _raised(model: ModelProto) -> ModelProto:
     return model if now >= _OPSET else version_converter.convert_version(model, _OPSET)
 
 
-def _norm_scales(model: str, kind: QuantType) -> dict[str, list[dict[str, Any]]]:
+def _norm_scales(graph: GraphProto, kind: QuantType) -> dict[str, list[dict[str, Any]]]:
     """What the HTP wants otherwise: it refuses a LayerNormalization whose scale is signed, on every SoC."""
-    import onnx
-
-    graph = onnx.load(model).graph
     weights = {tensor.name for tensor in graph.initializer}
     scales = [node.input[1] for node in graph.node if node.op_type == "LayerNormalization"]
     return {name: [{"quant_type": kind, "symmetric": False}] for name in scales if name in weights}
-
-
-class _Calibration:
-    """Hands samples to the calibrator one by one, so that memory does not grow with their number.
-
-    The method is that of onnxruntime's CalibrationDataReader.
-    """
-
-    def __init__(self, specs: Sequence[TensorSpec], paths: Sequence[Path]) -> None:
-        self._specs, self._paths = specs, iter(paths)
-
-    def get_next(self) -> dict[str, Any] | None:
-        """The next sample, None after the last."""
-        path = next(self._paths, None)
-        return None if path is None else dict(samples.read(path, self._specs))

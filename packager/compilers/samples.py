@@ -1,4 +1,4 @@
-"""Samples for calibration and proof: npy files (one input) and npz files (input name → array)."""
+"""Samples for calibration and proof: npy files (one input), npz files (input name → array), pictures."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from packager.compilers import pictures
 from packager.compilers.jobs import TensorSpec
 from packager.errors import InputUnavailable, nearest
+from packager.manifest_samples import Preprocessing
 
 if TYPE_CHECKING:
     import numpy as np
@@ -17,14 +19,34 @@ if TYPE_CHECKING:
     Array = np.ndarray[Any, Any]
 
 
-def read(path: Path, inputs: Sequence[TensorSpec]) -> dict[str, Array]:
+def read(
+    path: Path, inputs: Sequence[TensorSpec], preprocessing: Preprocessing | None = None
+) -> dict[str, Array]:
     """The arrays of one sample by input name, in the order of the model's inputs, contiguous.
 
-    Raises InputUnavailable naming the file when it cannot be read, lacks an input or has one too many, or
-    when an array differs in dtype or shape or holds NaN or infinity.
+    `preprocessing` is for pictures. Raises InputUnavailable naming the file when it cannot be read, lacks an
+    input or has one too many, or when an array differs in dtype or shape or holds NaN or infinity.
     """
-    arrays = _load(path, inputs)
+    picture = path.suffix.lower() in pictures.ENDINGS
+    arrays = pictures.read(path, inputs, preprocessing) if picture else _load(path, inputs)
     return {spec.name: _checked(path, arrays[spec.name], spec) for spec in inputs}
+
+
+class Feed:
+    """Hands samples to a calibrator one by one, so that memory does not grow with their number.
+
+    The method is that of onnxruntime's CalibrationDataReader.
+    """
+
+    def __init__(
+        self, specs: Sequence[TensorSpec], paths: Sequence[Path], preprocessing: Preprocessing | None = None
+    ) -> None:
+        self._specs, self._paths, self._preprocessing = specs, iter(paths), preprocessing
+
+    def get_next(self) -> dict[str, Any] | None:
+        """The next sample, None after the last."""
+        path = next(self._paths, None)
+        return None if path is None else dict(read(path, self._specs, self._preprocessing))
 
 
 def _load(path: Path, inputs: Sequence[TensorSpec]) -> dict[str, Array]:
@@ -42,7 +64,8 @@ def _load(path: Path, inputs: Sequence[TensorSpec]) -> dict[str, Array]:
         raise InputUnavailable(
             f"sample {path} is not a readable .npy or .npz file",
             evidence=(str(error).splitlines()[0] if str(error) else type(error).__name__,),
-            fix="write samples with numpy.save (one input) or numpy.savez (several inputs)",
+            fix="write samples with numpy.save (one input) or numpy.savez (several inputs); pictures end in "
+            + ", ".join(pictures.ENDINGS),
         ) from None
 
 

@@ -41,8 +41,8 @@ def run(
     """Run one job in `work` and return its result.
 
     `doing` completes the sentence "… failed" in messages. The worker's output goes to `work/worker.log`.
-    Raises the HexpackError that the worker raised, OSError when its disk is full, and ToolFailed when it
-    crashed, was killed or took longer than `seconds`.
+    Raises the HexpackError that the worker raised, OSError when its disk is full, ToolFailed when it crashed
+    or was killed, TookTooLong when it took longer than `seconds`.
     """
     files.write_text(work / "job.json", json.dumps(job, sort_keys=True))
     command = [sys.executable, "-P", "-m", "packager.compilers.ort_worker", "job.json", "result.json"]
@@ -104,8 +104,12 @@ def wait(command: Sequence[str], work: Path, *, doing: str, seconds: float, answ
             raise
 
 
+class TookTooLong(ToolFailed):
+    """A worker was stopped because it used up its time."""
+
+
 def _too_slow(doing: str, seconds: float) -> ToolFailed:
-    return ToolFailed(
+    return TookTooLong(
         f"{doing} took longer than {seconds:g} s and was stopped",
         fix="try a smaller input shape or a lower `optimization`, or run on a faster machine",
     )

@@ -254,6 +254,14 @@ def outputs_close_to_the_reference(case: Case) -> Iterable[Said]:
                 wanted=f"cosine {reference.min_cosine:g} or more",
                 fix="give more typical calibration data, or ask for a wider precision (w8a16, float)",
             )
+        elif reference.min_top1 is not None and not (proof.top1 or 0.0) >= reference.min_top1:
+            yield Said(
+                file=_context_name(case, proof.soc),
+                found=f"output {proof.output}: the largest number is in the same place in"
+                f" {100 * (proof.top1 or 0.0):.4g} % of the rows of {proof.samples} samples",
+                wanted=f"{100 * reference.min_top1:.4g} % or more",
+                fix="give more typical calibration data, or ask for a wider precision (w8a16, float)",
+            )
 
 
 @rule("HEX316", severity=Severity.ERROR)
@@ -262,13 +270,18 @@ def a_proof_for_every_context(case: Case) -> Iterable[Said]:
     if case.plan.model.reference is None or case.plan.runtime != "context-binary":
         return
     proved = {proof.soc for proof in case.proofs}
+    reasons = {one.soc: one.unproved for one in case.asked if one.unproved}
     for file, _, soc in _contexts(case):
         if soc.id not in proved:
             yield Said(
                 file=file.path,
-                found="no output was compared",
+                found=f"no output was compared: {reasons[soc.id]}"
+                if soc.id in reasons
+                else "no output was compared",
                 wanted=f"a comparison on the simulator, as [model] reference asks for {soc.id}",
-                fix="package on Linux x86-64, where the simulator runs, or take `reference` out of [model]",
+                fix="raise `seconds` under [model.reference], or give smaller samples"
+                if soc.id in reasons
+                else "package on Linux x86-64, where the simulator runs, or take `reference` out of [model]",
             )
 
 

@@ -82,23 +82,33 @@ class Examined(Frozen):
 
 
 class Proof(Frozen):
-    """One model output compared with the reference. `cosine` over all samples, `max_abs` the worst."""
+    """One model output compared with the reference. `cosine` over all samples, `max_abs` the worst.
+
+    `top1` is the share of rows whose largest number is in the same place; `quantized` the cosine of the
+    quantized model before it was compiled, where it was quantized here.
+    """
 
     soc: str
     output: str
     cosine: float
     max_abs: float
     samples: int
+    top1: float | None = None
+    quantized: float | None = None
 
 
 class Asked(Frozen):
-    """What the compiler was asked for, for one SoC: tensor names to shapes, None for an open dimension."""
+    """What the compiler was asked for, for one SoC: tensor names to shapes, None for an open dimension.
+
+    `unproved` says why samples were not run on the simulator.
+    """
 
     soc: str
     optimization: int
     vtcm_mb: int | None
     inputs: dict[str, tuple[int | None, ...]]
     outputs: dict[str, tuple[int | None, ...]]
+    unproved: str | None = None
 
 
 class Case(Frozen):

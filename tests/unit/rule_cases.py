@@ -23,7 +23,8 @@ from packager.facts.types import (
     TensorFacts,
 )
 from packager.files import Blob
-from packager.manifest_model import Input, Reference
+from packager.manifest_model import Input
+from packager.manifest_samples import Reference
 from packager.plan_model import TargetPlan, WantedFile
 from packager.rules.core import Case, Examined, Finding, Proof, Stage, judge
 from tests.make.bundle import target_plan
@@ -45,7 +46,7 @@ def sound_case(kind: str = "linux", **settings: Any) -> Case:
     model = plan.model.model_copy(
         update={
             "inputs": {"x": Input(shape=(1, 3, 48, 48), dtype="float32")},
-            "reference": Reference(inputs="samples/*.npy", min_cosine=0.99),
+            "reference": Reference(inputs="samples/*.npy", min_cosine=0.99, seconds=600),
         }
     )
     plan = plan.model_copy(update={"model": model})

@@ -20,8 +20,8 @@ FLOORS = {
         "visible",
     ),
     1: (
-        "facts", "manifest", "manifest_model", "manifest_problems", "manifest_schema", "diagnostics",
-        "source_map", "toml_errors", "bundle", "plan_model", "naming", "decoder", "log_lines",
+        "facts", "manifest", "manifest_model", "manifest_samples", "manifest_words", "manifest_problems",
+        "manifest_schema", "diagnostics", "source_map", "toml_errors", "bundle", "plan_model", "naming", "decoder", "log_lines",
     ),
     2: ("store", "store_leases", "store_keeping", "sources", "compilers"),
     3: ("plan", "lock", "lock_reading"),
@@ -37,6 +37,7 @@ FLOORS = {
 }  # fmt: skip
 FLOOR_OF = {module: floor for floor, modules in FLOORS.items() for module in modules}
 HEAVY = {
+    "PIL",
     "lief",
     "onnx",
     "onnxruntime",

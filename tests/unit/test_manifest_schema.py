@@ -101,6 +101,8 @@ SECTIONS = {
     "[model.source]": "PathSource WheelSource UrlSource",
     "[model.inputs.NAME]": "Input",
     "[model.calibration]": "Samples",
+    "[model.preprocessing]": "Preprocessing",
+    "[model.quantization]": "Quantization",
     "[model.reference]": "Reference",
     "[qairt]": "Qairt",
     "[defaults]": "Settings",
