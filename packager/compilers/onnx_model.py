@@ -214,19 +214,19 @@ def _fix(value: ValueInfoProto, said: Input, symbols: dict[str, int]) -> None:
     if len(shape.dim) != len(said.shape):
         raise _contradiction(value.name, f"shape {dimensions(said.shape)}", f"shape {words}")
     for dim, size in zip(shape.dim, said.shape, strict=True):
-        known = _fixed(dim) if _fixed(dim) is not None else symbols.get(dim.dim_param, size)
+        known = _fixed(dim) if _fixed(dim) is not None else symbols.get(_symbol(dim), size)
         if known != size:
-            meaning = f", where {dim.dim_param} is {known}" if dim.dim_param else ""
+            meaning = f", where {dim.dim_param} is {known}" if _symbol(dim) else ""
             raise _contradiction(value.name, f"shape {dimensions(said.shape)}", f"shape {words}{meaning}")
-        if dim.dim_param:
-            symbols[dim.dim_param] = size
+        if _symbol(dim):
+            symbols[_symbol(dim)] = size
         _set(dim, size)
 
 
 def _spread(symbols: Mapping[str, int], values: Iterable[ValueInfoProto]) -> None:
     for dim in _open_dimensions(values):
-        if dim.dim_param in symbols:
-            _set(dim, symbols[dim.dim_param])
+        if _symbol(dim) in symbols:
+            _set(dim, symbols[_symbol(dim)])
 
 
 def _open_dimensions(values: Iterable[ValueInfoProto]) -> Iterator[TensorShapeProto.Dimension]:
@@ -237,6 +237,11 @@ def _open_dimensions(values: Iterable[ValueInfoProto]) -> Iterator[TensorShapePr
 def _fixed(dim: TensorShapeProto.Dimension) -> int | None:
     # Some exporters write -1 or 0 for a dimension that they leave open.
     return dim.dim_value if dim.dim_value > 0 else None
+
+
+def _symbol(dim: TensorShapeProto.Dimension) -> str:
+    """The name that dimensions of one size share; Paddle's exporter calls every open dimension "?"."""
+    return dim.dim_param if any(letter.isalnum() for letter in dim.dim_param) else ""
 
 
 def _set(dim: TensorShapeProto.Dimension, size: int) -> None:

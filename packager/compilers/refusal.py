@@ -21,6 +21,13 @@ _REFUSED = re.compile(r"failed for node `(.*?)` of type `(\w+)` with error code 
 _ERROR_LINE = re.compile(r"\[[EF]:\w*:[^\]]*\] (.*)")
 # What onnxruntime adds to a node's name when it changes the layout, fuses, or adds it for a second time.
 _ADDED = (re.compile(r"_token_\d+$"), re.compile(r"/\w*Fusion(_\d+)?$"), re.compile(r"_\d+$"))
+_BRANCHES = frozenset({"If", "Loop", "Scan", "SequenceMap"})
+_UNLOADABLE = (
+    "TypeInferenceError",
+    "ShapeInferenceError",
+    "is not a registered function/op",
+    "INVALID_GRAPH",
+)
 _LEFT_TO_THE_CPU = "assigned to the default CPU EP"
 _NOT_COMPUTING = frozenset({"Constant", "QuantizeLinear", "DequantizeLinear", "Identity"})
 _SHOWN_NODES, _SHOWN_OPERATORS, _SHOWN_LINES = 3, 8, 4
@@ -68,6 +75,13 @@ def explain(job: CompileJob, status: str, nodes: Sequence[Sequence[str]], log: s
             fix="do the work of these nodes on the CPU, before or after the model; an operator whose output"
             " size depends on the data cannot run on the NPU",
         )
+    if not refused and any(word in status for word in _UNLOADABLE):
+        return ToolFailed(
+            f"onnxruntime cannot load the model, and so nothing reaches the compiler for {who}",
+            evidence=(status,),
+            fix="the shapes in `inputs` may be none that the model computes with: compare them with the node "
+            "that is named; else export the model again for these shapes, without branches that do not fit",
+        )
     if not refused:
         return ToolFailed(
             f"{who} does not take the model",
@@ -82,7 +96,10 @@ def explain(job: CompileJob, status: str, nodes: Sequence[Sequence[str]], log: s
         return ToolFailed(
             f"{who} has no operator for {_count(len(untranslated), 'node')} of the model",
             evidence=tuple(_table(untranslated)),
-            fix="remove these nodes from the graph and do their work before or after the model, on the CPU; "
+            fix="the NPU runs no branches or loops: export the model for the one case that is wanted, with "
+            "its condition constant, or unrolled"
+            if all(node.operator in _BRANCHES for node in untranslated)
+            else "remove these nodes from the graph and do their work before or after the model, on the CPU; "
             "or export the model with other operators in their place",
         )
     codes = sorted({node.code for node in refused if node.code is not None})

@@ -108,6 +108,14 @@ def test_two_sizes_for_one_symbol_contradict_each_other():
     assert caught.value.evidence == ("manifest  shape 2×4", "model     shape N×4, where N is 1")
 
 
+def test_dimensions_that_are_called_by_a_question_mark_have_no_size_in_common():
+    open_model = model([value("x", ["?", 3, "?", "?"])], [value("y", None)])
+
+    fixed = onnx_model.fix_inputs(open_model, {"x": shaped(1, 3, 48, 192)})
+
+    assert onnx_model.spec_of(fixed.graph.input[0]).shape == (1, 3, 48, 192)
+
+
 def test_nameless_nodes_are_called_by_their_output_and_tool_metadata_goes():
     made = model([value("x", [1])], [value("y", [1])])
     helper.set_model_props(made, {"exported": "yesterday"})

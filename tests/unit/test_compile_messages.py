@@ -111,6 +111,25 @@ def test_an_operator_without_translation_is_to_leave_the_graph():
     )
 
 
+def test_a_branch_is_to_be_decided_before_the_export():
+    model = [["conv", "Conv"], ["by_rate", "If"]]
+
+    error = refusal.explain(job("sm8650", "float"), "FAIL : ...", model, listed(("by_rate", "If")))
+
+    assert error.evidence == ("   1 If: by_rate",)
+    assert "export the model for the one case that is wanted" in error.fix
+
+
+def test_a_graph_that_onnxruntime_cannot_load_is_no_refusal_of_the_soc():
+    status = "FAIL : Node (lstm) Op (LSTM) [ShapeInferenceError] First input tensor must have rank 3"
+
+    error = refusal.explain(job("sm8650", "float"), status, [["lstm", "LSTM"]], "")
+
+    assert error.what.startswith("onnxruntime cannot load the model")
+    assert error.evidence == (status,)
+    assert "the shapes in `inputs`" in error.fix
+
+
 def test_a_model_of_one_untranslated_node_is_not_taken_for_a_dislike_of_float():
     error = refusal.explain(job("sm8650", "float"), "FAIL : ...", [["d", "Det"]], listed(("d", "Det")))
 

@@ -1,0 +1,1 @@
+"""Real models on real compilers: `python -m tests.models` writes docs/models.md."""
