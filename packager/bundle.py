@@ -55,12 +55,15 @@ class BundleLink(Frozen):
 class Bundle(Frozen):
     """Files and links sorted by path. Raises ValueError for clashing names and for unsafe paths.
 
-    `depends` are Debian dependencies (`libc6 (>= 2.34)`) computed from the symbol versions of the files.
+    `depends` are Debian dependencies (`libc6 (>= 2.34)`) computed from the symbol versions of the files,
+    `opkg_depends` and `rpm_requires` the same in the words of opkg and rpm.
     """
 
     files: tuple[BundleFile, ...]
     links: tuple[BundleLink, ...] = ()
     depends: tuple[str, ...] = ()
+    opkg_depends: tuple[str, ...] = ()
+    rpm_requires: tuple[str, ...] = ()
 
     @model_validator(mode="after")
     def _plain_and_unique(self) -> Bundle:

@@ -10,6 +10,8 @@ import functools
 import tomllib
 from typing import Any, Literal
 
+from pydantic import Field
+
 from packager import resources
 from packager.errors import ManifestError, nearest
 from packager.model import Frozen
@@ -72,6 +74,9 @@ class Abi(Frozen):
     machine: str
     arch: str
     debian: str | None = None
+    opkg: str | None = None
+    rpm: str | None = None
+    oci: str | None = None
     libc: str
     glibc: str | None = None
     glibcxx: str | None = None
@@ -84,12 +89,31 @@ class Abi(Frozen):
 
 
 class FormatRow(Frozen):
-    """A package format; `later` means that this version of hexpack does not write it yet."""
+    """A package format; the head of `targets/formats.toml` explains the fields."""
 
     id: str
-    systems: tuple[str, ...]
+    systems: tuple[str, ...] = ()
+    later: tuple[str, ...] = ()
     extension: str
-    later: bool = False
+    version: str
+    name_most: int | None = None
+    file_most: int | None = None
+    holds: tuple[str, ...] = ()
+    usual: bool = False
+    source: str
+
+
+class VersionRow(Frozen):
+    """How a kind of package writes versions; the head of `targets/formats.toml` explains the fields."""
+
+    id: str
+    verbatim: bool = False
+    numbers: tuple[int, int] = (1, 4)
+    limits: tuple[int, ...] = ()
+    pre: str | None = None
+    epoch: str | None = None
+    weights: tuple[int, ...] = ()
+    stages: dict[str, int] = Field(default_factory=dict)
     source: str
 
 
@@ -186,7 +210,13 @@ def abis() -> dict[str, Abi]:
 @functools.cache
 def formats() -> dict[str, FormatRow]:
     """Package formats by id."""
-    return {row["id"]: FormatRow.model_validate(row) for row in table("systems")["format"]}
+    return {row["id"]: FormatRow.model_validate(row) for row in table("formats")["format"]}
+
+
+@functools.cache
+def version_rows() -> dict[str, VersionRow]:
+    """How versions are written, by the word that formats use for it."""
+    return {row["id"]: VersionRow.model_validate(row) for row in table("formats")["version"]}
 
 
 @functools.cache

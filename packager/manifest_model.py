@@ -57,6 +57,11 @@ class Package(Frozen):
         "and a number",
         examples=["1.2.0", "2.0.0-rc1"],
     )
+    epoch: Annotated[int, Field(ge=1, le=999)] | None = Field(
+        default=None,
+        description="Outweighs every version, for deb, ipk and rpm: raised when versions begin to count anew",
+        examples=[1],
+    )
     vendor: Word = Field(description="Who publishes the packages, in one line", examples=["Example Devices"])
     license: Word = Field(
         description="SPDX expression for the application and its model", examples=["Apache-2.0"]

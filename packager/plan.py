@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from packager import catalog
 from packager.compilers import QUANTIZED
 from packager.errors import ManifestError, nearest
 from packager.manifest_model import LibrarySource, Manifest, Qairt, Settings, Target
-from packager.naming import package_stem
+from packager.naming import Inexpressible, file_name, inner_name, package_stem, version_word
 from packager.plan_model import PackagePlan, Plan, RuntimePlan, TargetPlan, WantedFile
 
 if TYPE_CHECKING:
@@ -137,23 +138,39 @@ def _packages(
     manifest: Manifest, target: Target, abi: catalog.Abi, at: tuple[str | int, ...], problems: _Problems
 ) -> tuple[PackagePlan, ...]:
     rows = catalog.formats()
-    here = [row.id for row in rows.values() if abi.system in row.systems and not row.later]
+    here = [row.id for row in rows.values() if abi.system in row.systems]
     stem = package_stem(manifest.package.name, manifest.package.version, abi.system, abi.arch, target.name)
-    packages = []
+    packages: list[PackagePlan] = []
     for position, word in enumerate(target.formats):
         row = rows.get(word)
         if word in target.formats[:position]:
             problems.add((*at, "formats", position), f'"{word}" is listed already')
-        elif row is None or abi.system not in row.systems:
+        elif row is None or abi.system not in row.systems + row.later:
             problems.unknown((*at, "formats", position), f"package format for {abi.system}", word, here)
-        elif row.later:
+        elif abi.system in row.later:
             ready = f"this version writes {', '.join(here)}" if here else "this version writes none yet"
             problems.add(
                 (*at, "formats", position), f'"{word}" packages for {abi.system} are not written yet', ready
             )
         else:
-            packages.append(PackagePlan(format=word, file_name=stem + row.extension))
+            packages += _package(manifest, target, stem, row, problems)
     return tuple(packages)
+
+
+def _package(
+    manifest: Manifest, target: Target, stem: str, row: catalog.FormatRow, problems: _Problems
+) -> Iterator[PackagePlan]:
+    """One package with its names; a name or version that its format cannot say is a problem."""
+    package = manifest.package
+    field = "name"
+    try:
+        called, name = file_name(stem, row), inner_name(package.name, target.name, row)
+        field = "version"
+        version = version_word(package.version, row.version, package.epoch)
+    except Inexpressible as problem:
+        problems.add(("package", field), f"{row.id}: {problem.what}", problem.fix)
+    else:
+        yield PackagePlan(format=row.id, file_name=called, name=name, version=version)
 
 
 def _runtime_set(
@@ -287,7 +304,8 @@ def _needed(role: catalog.Role, target: Target, abi: catalog.Abi) -> bool:
 
 def _refuse_clashes(targets: list[TargetPlan], problems: _Problems) -> None:
     """Two packages of one name would overwrite each other silently."""
-    names = Counter(package.file_name for target in targets for package in target.packages)
+    # Windows and macOS hold no two files whose names differ in capitals only.
+    names = Counter(package.file_name.casefold() for target in targets for package in target.packages)
     for name, count in names.items():
         if count > 1:
             problems.add(

@@ -44,10 +44,12 @@ class RuntimePlan(Frozen):
 
 
 class PackagePlan(Frozen):
-    """One file that will appear in the output folder."""
+    """One file that will appear in the output folder. `name` and `version` are in the format's own words."""
 
     format: str
     file_name: str
+    name: str
+    version: str
 
 
 class TargetPlan(Settings):
@@ -68,6 +70,13 @@ class TargetPlan(Settings):
     def archs(self) -> tuple[int, ...]:
         """Hexagon architectures of the SoCs, ascending, each once."""
         return tuple(sorted({soc.hexagon for soc in self.socs if soc.hexagon}))
+
+    def package_of(self, format_id: str) -> PackagePlan:
+        """The package of this format. Raises ValueError when the target has none."""
+        for package in self.packages:
+            if package.format == format_id:
+                return package
+        raise ValueError(f"{self.label} has no {format_id} package")
 
 
 class Plan(Frozen):

@@ -31,9 +31,9 @@ def create(name: str, soc_word: str | None, system: str | None, parent: Path) ->
     if (parent / name).exists():
         raise ManifestError(f"{parent / name} exists already", fix="choose another name or folder")
     soc = catalog.soc(soc_word)
-    formats = [row.id for row in catalog.formats().values() if system in row.systems and not row.later]
+    formats = [row.id for row in catalog.formats().values() if row.usual and system in row.systems]
     if not formats:
-        ready = sorted({s for row in catalog.formats().values() if not row.later for s in row.systems})
+        ready = sorted({s for row in catalog.formats().values() for s in row.systems})
         close = nearest(system, ready)
         raise ManifestError(
             f'packages for "{system}" are not written by this version',

@@ -49,8 +49,15 @@ class Staging:
         files.append(self._text("documents", "README.txt", "document", documents.readme(self._plan, files)))
         files.append(self._text("documents", "SHA256SUMS", "sums", documents.sums(files, self._layout)))
         host = [e.facts for e in examined if isinstance(e.facts, ElfFacts)]
-        depends = debian.depends(host, [file.name for file in files]) if self._plan.abi.debian else ()
-        return Bundle.of(files, depends=depends), tuple(examined)
+        own = [file.name for file in files]
+        bundle = Bundle.of(files).model_copy(
+            update={
+                "depends": debian.depends(host, own) if self._plan.abi.debian else (),
+                "opkg_depends": debian.depends(host, own, "opkg") if self._plan.abi.opkg else (),
+                "rpm_requires": debian.requires(host, own) if self._plan.abi.rpm else (),
+            }
+        )
+        return bundle, tuple(examined)
 
     def _vendor(self, libraries: dict[str, Fetched]) -> Iterable[BundleFile]:
         for wanted in self._plan.runtime_set.files:

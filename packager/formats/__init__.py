@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import BinaryIO, Protocol
+import importlib
+from typing import BinaryIO, Protocol, cast
 
 from packager.bundle import Bundle
 from packager.errors import ManifestError, nearest
@@ -23,18 +24,24 @@ class Format(Protocol):
         """
 
 
-def by_id(id: str) -> Format:  # noqa: A002
-    """The writer of a format of `targets/systems.toml`. Raises ManifestError when there is none."""
-    from packager.formats.deb import Deb
-    from packager.formats.tar_zst import TarZst
-    from packager.formats.zip import Zip
+# Where the writer of each format of `targets/formats.toml` is; a module is imported when it is used.
+_WRITERS = {
+    "tar.gz": "tar_gz:TarGz",
+    "tar.zst": "tar_zst:TarZst",
+    "deb": "deb:Deb",
+    "ipk": "ipk:Ipk",
+    "zip": "zip:Zip",
+}
 
-    writers: dict[str, Format] = {"tar.zst": TarZst(), "deb": Deb(), "zip": Zip()}
-    if id not in writers:
-        close = nearest(id, writers)
+
+def by_id(id: str) -> Format:  # noqa: A002
+    """The writer of a format of `targets/formats.toml`. Raises ManifestError when there is none."""
+    if id not in _WRITERS:
+        close = nearest(id, _WRITERS)
         raise ManifestError(
             f'no writer for package format "{id}"',
             evidence=(f'did you mean "{close}"?',) if close else (),
-            fix=f"formats that this version writes: {', '.join(writers)}",
+            fix=f"formats that this version writes: {', '.join(_WRITERS)}",
         )
-    return writers[id]
+    module, name = _WRITERS[id].split(":")
+    return cast("Format", getattr(importlib.import_module(f"packager.formats.{module}"), name)())

@@ -10,25 +10,24 @@ import zlib
 
 from packager import catalog
 from packager.bundle import Bundle
+from packager.formats.installed import home
 from packager.formats.members import Member
-from packager.naming import debian_name, debian_version
-from packager.plan_model import TargetPlan
+from packager.plan_model import PackagePlan, TargetPlan
 from packager.templating import fill
 
 _STORED_AT_MOST = 0xFFFF
 
 
-def documents(plan: TargetPlan, bundle: Bundle, root: str, *, epoch: int) -> list[Member]:
-    """The documents of a package whose tree is installed at `root`, as members of its data archive."""
-    package, installed = plan.package, root.removeprefix("./")
-    name = debian_name(package.name, plan.name)
+def documents(plan: TargetPlan, planned: PackagePlan, bundle: Bundle, *, epoch: int) -> list[Member]:
+    """The documents of a package, as members with paths relative to the root of the system."""
+    package, name, installed = plan.package, planned.name, home(planned)
     moment = datetime.datetime.fromtimestamp(epoch, datetime.UTC)
     overrides = _filled("lintian-overrides", name=name, dsp=_below(installed, bundle, _dsp_roles()))
     changelog = _filled(
         "changelog",
         name=name,
         package=package,
-        version=debian_version(package.version),
+        version=planned.version,
         date=email.utils.format_datetime(moment),
     )
     members = [
@@ -46,7 +45,7 @@ def documents(plan: TargetPlan, bundle: Bundle, root: str, *, epoch: int) -> lis
             installed=installed,
         )
         members.append((f"man/man1/{package.name}.1.gz", gzipped(manual.encode())))
-    return [Member(f"./usr/share/{path}", 0o644, content) for path, content in members]
+    return [Member(f"usr/share/{path}", 0o644, content) for path, content in members]
 
 
 def _copyright(plan: TargetPlan, bundle: Bundle, installed: str, year: int) -> str:

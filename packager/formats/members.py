@@ -71,7 +71,4 @@ def in_order(members: Iterable[Member], *, folders: bool) -> list[Member]:
 
 def planned_name(plan: TargetPlan, format_id: str) -> str:
     """The file name that the plan gives to its package of this format; ValueError when it has none."""
-    for package in plan.packages:
-        if package.format == format_id:
-            return package.file_name
-    raise ValueError(f"{plan.label} has no {format_id} package")
+    return plan.package_of(format_id).file_name

@@ -13,7 +13,7 @@ from packager.bundle import Bundle, BundleFile, BundleLink
 from packager.catalog import Abi, RuntimeSet, Soc
 from packager.files import Blob
 from packager.manifest_model import Model, Package, PathSource
-from packager.naming import package_stem
+from packager.naming import inner_name, package_stem, version_word
 from packager.plan_model import PackagePlan, RuntimePlan, TargetPlan, WantedFile
 
 PACKAGE = Package(
@@ -123,8 +123,13 @@ def target_plan(
             licences=libraries.licences,
         ),
         packages=tuple(
-            PackagePlan(format=format_id, file_name=stem + catalog.formats()[format_id].extension)
-            for format_id in formats
+            PackagePlan(
+                format=row.id,
+                file_name=stem + row.extension,
+                name=inner_name(PACKAGE.name, name, row),
+                version=version_word(PACKAGE.version, row.version),
+            )
+            for row in map(catalog.formats().__getitem__, formats)
         ),
         **chosen,
     )

@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from packager.naming import debian_version
+from packager.naming import version_word
 from tests.make.bundle import bundle_of, target_plan
 from tests.make.elf import hexagon_skel
 
@@ -79,7 +79,7 @@ def test_md5sum_agrees_with_the_md5sums_file(tool, write, tmp_path):
 
 @pytest.mark.parametrize(("older", "newer"), [*itertools.pairwise(VERSIONS)])
 def test_dpkg_sorts_versions_as_people_mean_them(tool, older, newer):
-    tool("dpkg")("--compare-versions", debian_version(older), "lt", debian_version(newer))
+    tool("dpkg")("--compare-versions", version_word(older, "debian"), "lt", version_word(newer, "debian"))
 
 
 def test_lintian_has_nothing_to_say(tool, write, tmp_path):

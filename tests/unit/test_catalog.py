@@ -66,7 +66,9 @@ def test_abis_formats_and_runtime_sets_refer_to_rows_that_exist():
     for abi in catalog.abis().values():
         assert abi.system in catalog.systems()
     for form in catalog.formats().values():
-        assert set(form.systems) <= set(catalog.systems())
+        assert set(form.systems + form.later) <= set(catalog.systems())
+        assert form.systems or form.later
+        assert form.version in catalog.version_rows()
     for known in catalog.runtime_sets():
         assert known.release in catalog.releases()
         assert set(known.abis) <= set(catalog.abis())

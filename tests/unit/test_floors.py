@@ -44,6 +44,7 @@ HEAVY = {
     "numpy",
     "cryptography",
     "zstandard",
+    "deflate",
     "rich",
     "cookiecutter",
     "jinja2",

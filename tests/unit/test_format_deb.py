@@ -12,7 +12,8 @@ import pytest
 from packager import resources
 from packager.bundle import Bundle
 from packager.errors import ManifestError
-from packager.formats.deb import _ar_header, installed_kib
+from packager.formats.ar import ar_header
+from packager.formats.deb import installed_kib
 from packager.formats.deb_documents import gzipped
 from packager.formats.members import Member, in_order
 from packager.plan_model import TargetPlan
@@ -51,7 +52,9 @@ def test_a_deb_is_an_ar_of_three_members_that_belong_to_the_epoch(plan, bundle):
 
 
 def test_the_control_file_says_what_the_plan_says(plan, bundle):
-    plan = with_package(plan, version="1.2.0-rc1", homepage="https://example.com/text")
+    plan = with_package(plan, homepage="https://example.com/text")
+    planned = plan.package_of("deb").model_copy(update={"version": "1.2.0~rc1"})
+    plan = plan.model_copy(update={"packages": (planned,)})
     bundle = bundle.model_copy(update={"depends": ("libc6 (>= 2.34)", "libstdc++6 (>= 11)")})
 
     control = deb_control(package_bytes("deb", plan, bundle))
@@ -241,6 +244,6 @@ def test_an_abi_that_debian_does_not_know_gets_no_deb(bundle):
 
 def test_a_member_that_ar_cannot_hold_is_refused_with_the_way_out():
     with pytest.raises(ManifestError) as refused:
-        _ar_header("data.tar.zst", 10**10, EPOCH)
+        ar_header("data.tar.zst", 10**10, EPOCH)
 
     assert "tar.zst" in refused.value.fix

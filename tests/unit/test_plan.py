@@ -113,7 +113,7 @@ def test_settings_of_a_target_win_over_defaults_and_defaults_over_the_table(tmp_
         (LINUX.replace('"deb"', '"zip"'), 'unknown package format for linux "zip"'),
         (LINUX + 'abi = "ubuntu-gcc9.4"\n', "no wheel is known that carries QAIRT 2.51.0 for ubuntu-gcc9.4"),
         (WINDOWS.replace("x-elite", "sm8650"), "no stub and skel for Hexagon v75"),
-        (LINUX.replace('"deb"', '"tar.gz"'), "are not written yet"),
+        (WINDOWS.replace('"zip"', '"nupkg"'), "are not written yet"),
         (LINUX.replace('"deb"', '"deb", "deb"'), '"deb" is listed already'),
         (LINUX + LINUX, "2 packages would be called app-1.2.0-linux-arm64.deb"),
         (LINUX.replace('["qcs9075"]', '["qcs9075", "iq-9075-evk"]'), "which is listed already"),
@@ -167,3 +167,11 @@ def test_an_allow_for_a_target_that_does_not_exist_is_an_error(tmp_path):
     message = refusal(tmp_path, LINUX + 'name = "board"\n' + allow)
 
     assert 'did you mean "board"?' in message
+
+
+def test_a_file_name_that_no_folder_holds_is_shown_at_the_name(tmp_path):
+    message = refusal(tmp_path, LINUX, HEAD.replace("1.2.0", "1" * 250))
+
+    assert (
+        f"app.toml:3:8: deb: a package would be called app-{'1' * 56}… with 270 bytes in its name" in message
+    )
