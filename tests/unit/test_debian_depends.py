@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from packager.facts.types import ElfFacts
-from packager.layouts.debian import depends
+from packager.layouts.debian import depends, requires
 
 
 def library(
@@ -42,3 +42,30 @@ def test_a_skel_links_to_the_dsp_and_a_device_library_to_the_image():
 
 def test_a_symbol_version_newer_than_the_table_leaves_the_dependency_without_a_version():
     assert depends([library("libstdc++.so.6", glibcxx="3.4.99")], []) == ("libstdc++6",)
+
+
+def test_opkg_calls_some_packages_by_other_names():
+    libraries = [library("libatomic.so.1", "libgcc_s.so.1", "libc.so.6", glibc="2.34")]
+
+    assert depends(libraries, [], "opkg") == ("libatomic1", "libc6 (>= 2.34)", "libgcc1")
+
+
+def test_rpm_names_libraries_and_symbol_versions_instead_of_packages():
+    libraries = [
+        library(
+            "libc.so.6",
+            "libstdc++.so.6",
+            "libcdsprpc.so",
+            "ld-linux-aarch64.so.1",
+            glibc="2.34",
+            glibcxx="3.4.29",
+        )
+    ]
+
+    assert requires(libraries, []) == (
+        "libc.so.6()(64bit)",
+        "libc.so.6(GLIBC_2.34)(64bit)",
+        "libstdc++.so.6()(64bit)",
+        "libstdc++.so.6(GLIBCXX_3.4.29)(64bit)",
+    )
+    assert requires(libraries, ["libc.so.6", "libstdc++.so.6"]) == ()
