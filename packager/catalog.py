@@ -97,8 +97,6 @@ class FormatRow(Frozen):
     extension: str
     version: str
     name_most: int | None = None
-    file_most: int | None = None
-    holds: tuple[str, ...] = ()
     usual: bool = False
     source: str
 
