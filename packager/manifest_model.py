@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self
 
-from pydantic import Discriminator, Field, StringConstraints, Tag, model_validator
+from pydantic import Field, StringConstraints, model_validator
 
 from packager.manifest_samples import Preprocessing, Quantization, Reference, Samples
+from packager.manifest_sources import Digest, Source
 from packager.manifest_words import ONE_LINE, Word
 from packager.model import Frozen
 
@@ -21,16 +22,7 @@ Name = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]*[a-z0-9]$", ma
 Version = Annotated[
     str, StringConstraints(pattern=r"^[0-9]+(\.[0-9]+){0,3}([.-]?(a|alpha|b|beta|rc)\.?[0-9]+)?$")
 ]
-Digest = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Mailbox = Annotated[str, StringConstraints(pattern=r"^[^<>\s][^<>\x00-\x1f\x7f]* <[^<>@\s]+@[^<>@\s]+>$")]
-Url = Annotated[
-    str,
-    StringConstraints(
-        pattern=r"^(https://|http://(localhost|127\.0\.0\.1|\[::1\])[:/])[^\s@\x00-\x1f\x7f]+$",
-        max_length=2000,
-    ),
-]
-Requirement = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*==[A-Za-z0-9.!+_-]+$")]
 Precision = Literal["float", "w8a8", "w8a16", "w4a16", "as-is"]
 Compiler = Literal["ort-qnn", "qnn"]
 Runtime = Literal["context-binary", "dlc", "model-library"]
@@ -79,69 +71,6 @@ class Package(Frozen):
     )
 
 
-class PathSource(Frozen):
-    """A file beside the manifest."""
-
-    path: Word = Field(
-        description="Path of the model file, from the folder of the manifest", examples=["model.onnx"]
-    )
-    sha256: Digest | None = Field(
-        default=None,
-        description="SHA-256 of the file, 64 lower-case hex digits; `--locked` needs none to refuse another",
-    )
-
-    @property
-    def title(self) -> str:
-        """The path."""
-        return self.path
-
-
-class WheelSource(Frozen):
-    """A file inside a wheel. `sha256` is the wheel's; without it the lock pins it on first use."""
-
-    wheel: Requirement = Field(
-        description="Wheel that holds the model file: name and exact version",
-        examples=["example-models==1.0.0"],
-    )
-    file: Word = Field(
-        description="Path of the model file inside the wheel", examples=["example_models/model.onnx"]
-    )
-    platform: Word | None = Field(
-        default=None,
-        description="Platform tag of the wheel, for a wheel that differs by platform",
-        examples=["manylinux_2_34_aarch64"],
-    )
-    sha256: Digest | None = Field(
-        default=None,
-        description="SHA-256 of the file or wheel that is named, 64 lower-case hex digits; without it the "
-        "lock pins it on first use",
-    )
-
-    @property
-    def title(self) -> str:
-        """The file and its wheel."""
-        return f"{self.file} in {self.wheel}"
-
-
-class UrlSource(Frozen):
-    """A file on the web. Only its digest makes it the same file tomorrow."""
-
-    url: Url = Field(
-        description="Address of the model file: https, or http from this very machine; logins belong into "
-        "~/.netrc",
-        examples=["https://example.com/models/model.onnx"],
-    )
-    sha256: Digest = Field(
-        description="SHA-256 of the file, 64 lower-case hex digits",
-        examples=["e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"],
-    )
-
-    @property
-    def title(self) -> str:
-        """The address without its query, which may hold a key."""
-        return self.url.partition("?")[0]
-
-
 class Input(Frozen):
     """A model input. Every dimension is fixed here."""
 
@@ -151,29 +80,12 @@ class Input(Frozen):
     dtype: ElementType = Field(description="Element type of the input", examples=["float32"])
 
 
-def _source_kind(value: object) -> str | None:
-    """Which source is meant, by the key that only this one has, so that errors speak of one kind only."""
-    for model, kind in ((PathSource, "path"), (WheelSource, "wheel"), (UrlSource, "url")):
-        if isinstance(value, model):
-            return kind
-    return next(
-        (kind for kind in ("wheel", "url", "path") if isinstance(value, dict) and kind in value), None
-    )
-
-
-Source = Annotated[
-    Annotated[PathSource, Tag("path")]
-    | Annotated[WheelSource, Tag("wheel")]
-    | Annotated[UrlSource, Tag("url")],
-    Discriminator(_source_kind),
-]
-
-
 class Model(Frozen):
     """The network and how it is to be compiled."""
 
     source: Source = Field(
-        description="Where the model file comes from: a path, a file in a wheel, or an address on the web",
+        description="Where the model file comes from: a path, a file in a wheel, an address on the web, a "
+        "repository of Hugging Face, or an OCI registry",
         examples=[{"path": "model.onnx"}],
     )
     inputs: dict[str, Input] | None = Field(

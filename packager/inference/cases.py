@@ -14,8 +14,9 @@ from packager.facts.config_types import AndroidManifestFacts, EnvironmentFacts
 from packager.facts.types import ContextFacts, DlcFacts, ElfFacts, PeFacts
 from packager.inference.groups import UNTOLD, Family, Group, groups_of
 from packager.inference.roles import Item, Role, roles_of
-from packager.manifest_model import Model, Package, PathSource
+from packager.manifest_model import Model, Package
 from packager.manifest_schema import default_abis, defaults
+from packager.manifest_sources import PathSource
 from packager.plan_model import RuntimePlan, TargetPlan
 from packager.rules.core import Case, Examined
 from packager.versions import numbers

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from packager.facts.types import OnnxFacts, OnnxTensorFacts
-from packager.manifest_model import WheelSource
 from packager.plan_model import TargetPlan
 from packager.rules.capabilities import Backend, backend_of
 from packager.rules.core import Case, Said, Severity, Stage, rule
@@ -18,7 +17,7 @@ from packager.rules.table import word
 
 def _name(plan: TargetPlan) -> str:
     source = plan.model.source
-    return source.file if isinstance(source, WheelSource) else source.title
+    return source.title if (file := getattr(source, "file", None)) is None else str(file)
 
 
 def _compiled(model: OnnxFacts) -> bool:

@@ -100,8 +100,11 @@ def fetch_url(
     tell: Tell = silent,
     max_size: int = MAX_SIZE,
     wait: Wait = time.sleep,
+    authorization: str | None = None,
 ) -> Fetched:
     """The file at an address, in the store. One whose digest is in the store already costs no network.
+
+    `authorization` is a header for the address's own host and no other.
 
     Raises InputUnavailable when it cannot be had, is larger than `max_size` bytes, or is not the file that
     `sha256` pins; InputUnavailable too for an address that `is_allowed` refuses.
@@ -121,7 +124,7 @@ def fetch_url(
         if here is None:
             tell(f"fetching {shown(url)}")
             with store.work():  # says in words when the disk is full
-                blob = _fetched(url, sha256, store, max_size, wait, tell)
+                blob = _fetched(url, sha256, store, max_size, wait, tell, authorization)
             here = Fetched(path=store.path(sha256), blob=blob, origin=_origin(url), name=_name(url))
     return here
 
@@ -175,10 +178,18 @@ def _refuse_unless_allowed(url: str) -> None:
         )
 
 
-def _fetched(url: str, sha256: str, store: Store, max_size: int, wait: Wait, tell: Tell) -> Blob:
+def _fetched(
+    url: str,
+    sha256: str,
+    store: Store,
+    max_size: int,
+    wait: Wait,
+    tell: Tell,
+    authorization: str | None,
+) -> Blob:
     """The file in the store, if it is the one that is pinned."""
     part = _Part.of(store, sha256)
-    _complete(url, part, max_size, wait, tell)
+    _complete(url, part, max_size, wait, tell, authorization)
     with part.path.open("rb") as stream:
         found = hashlib.file_digest(stream, "sha256").hexdigest()
     blob = Blob(sha256=found, size=part.size)

@@ -12,7 +12,8 @@ from packager import catalog, resources
 from packager.bundle import Bundle, BundleFile, BundleLink
 from packager.catalog import Abi, RuntimeSet, Soc
 from packager.files import Blob
-from packager.manifest_model import Model, Package, PathSource
+from packager.manifest_model import Model, Package
+from packager.manifest_sources import PathSource
 from packager.naming import inner_name, package_stem, version_word
 from packager.plan_model import PackagePlan, RuntimePlan, TargetPlan, WantedFile
 

@@ -92,6 +92,10 @@ WRONG: dict[str, bytes] = {
     "bad-maintainer": changed(("Release Team <release@example.com>", "release@example.com")),
     "bad-digest": changed(('path = "cls.onnx"', 'path = "cls.onnx", sha256 = "ABC"')),
     "plain-http": changed(('path = "cls.onnx"', f'url = "http://example.com/m.onnx", sha256 = "{"0" * 64}"')),
+    "hub-branch-instead-of-commit": changed(
+        ('path = "cls.onnx"', 'huggingface = "a/b", revision = "main", file = "m.onnx"')
+    ),
+    "oci-tag-instead-of-digest": changed(('path = "cls.onnx"', 'oci = "registry.example.com/a/b:1.0"')),
     "url-without-digest": changed(('path = "cls.onnx"', 'url = "https://example.com/m.onnx"')),
     "url-with-password": changed(
         ('path = "cls.onnx"', f'url = "https://me:secret@example.com/m.onnx", sha256 = "{"0" * 64}"')

@@ -18,7 +18,8 @@ from manifest_cases import GOOD, WRONG, changed
 
 from packager.errors import ManifestError
 from packager.manifest import MAX_BYTES, Document, load
-from packager.manifest_model import PathSource, Settings, WheelSource
+from packager.manifest_model import Settings
+from packager.manifest_sources import PathSource, WheelSource
 
 SNAPSHOTS = Path(__file__).parent / "snapshots" / "manifest"
 UPDATE = os.environ.get("HEXPACK_UPDATE_SNAPSHOTS") == "1"

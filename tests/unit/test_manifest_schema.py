@@ -98,7 +98,7 @@ SECTIONS = {
     "Top level": "",
     "[package]": "Package",
     "[model]": "Model",
-    "[model.source]": "PathSource WheelSource UrlSource",
+    "[model.source]": "PathSource WheelSource UrlSource HuggingFaceSource OciSource",
     "[model.inputs.NAME]": "Input",
     "[model.calibration]": "Samples",
     "[model.preprocessing]": "Preprocessing",
