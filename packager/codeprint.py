@@ -35,6 +35,7 @@ AREAS: Mapping[str, tuple[str, ...]] = {
         "packager/steps.py",
         "targets/qairt_tools.toml",
         "packager/manifest_samples.py",
+        "packager/manifest_sources.py",
         "packager/manifest_words.py",
     ),
     "facts": (*_BASE, "packager/facts/", "packager/versions.py", "targets/"),
