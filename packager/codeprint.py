@@ -32,6 +32,7 @@ AREAS: Mapping[str, tuple[str, ...]] = {
         "packager/contexts.py",
         "packager/manifest_model.py",
         "packager/composed.py",
+        "packager/converted.py",
         "packager/steps.py",
         "targets/qairt_tools.toml",
         "packager/manifest_samples.py",

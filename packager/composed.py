@@ -52,8 +52,8 @@ class Composed(Frozen):
 class Composer:
     """Makes the contexts of one DLC or model library. Raises what `source_of` raises."""
 
-    def __init__(self, steps: Steps, inputs: Inputs) -> None:
-        self._steps, self._inputs = steps, inputs
+    def __init__(self, steps: Steps, inputs: Inputs, made_by: tuple[str, ...] = ()) -> None:
+        self._steps, self._inputs, self._made_by = steps, inputs, made_by
         steps.tell("building hexrun for this machine")
         self._runner = build(catalog.abis()[_GENERATOR_ABI], steps.store)
         self._release = read_elf(self._tool().backend).qairt_build or ""
@@ -71,7 +71,11 @@ class Composer:
             context=step.context,
             graphs=step.graphs,
             seconds=step.seconds,
-            tools=(f"hexrun {__version__}", f"onnxruntime-qnn {self._steps.tools['onnxruntime-qnn']}"),
+            tools=(
+                *self._made_by,
+                f"hexrun {__version__}",
+                f"onnxruntime-qnn {self._steps.tools['onnxruntime-qnn']}",
+            ),
             outputs=self._proofs(soc, step),
         )
 
@@ -131,23 +135,25 @@ def is_composed(target: TargetPlan, inputs: Inputs) -> bool:
     """
     kind, compiler = identify(inputs.model.path), target.model.compiler
     composed = kind in COMPOSED
-    if compiler is not None and composed != (compiler == "qnn"):
+    takes = {"qnn": composed, "qairt": kind == "onnx", "ort-qnn": not composed}
+    if compiler is not None and not takes[compiler]:
         raise ManifestError(
             f'compiler = "{compiler}" does not take {inputs.model.name}',
             evidence=(f"the file is of kind {kind}",),
-            fix='"qnn" takes a DLC or a model library, "ort-qnn" an ONNX model; or leave `compiler` out',
+            fix='"qnn" takes a DLC or a model library, the others an ONNX model; or leave `compiler` out',
         )
+    composed = composed or compiler == "qairt"
     reference = target.model.reference
     if composed and target.precision not in ("float", "as-is"):
         raise ManifestError(
             f'precision = "{target.precision}" asks to quantize {inputs.model.name}',
-            evidence=("the graphs of a DLC or a model library are quantized by whoever made it, or never",),
+            evidence=("what graphs are composed from is quantized by whoever made it, or never",),
             fix='set precision = "as-is" for a quantized model, "float" for a float one',
         )
     if composed and reference and not reference.outputs:
         raise ManifestError(
             f"there is nothing to compare {inputs.model.name} with",
-            evidence=("onnxruntime computes the reference of an ONNX model only",),
+            evidence=('onnxruntime computes a reference for compiler = "ort-qnn" only',),
             fix='name the expected outputs, one file for each of `inputs`: outputs = "expected/*.npy"',
         )
     if not composed and reference and reference.outputs:

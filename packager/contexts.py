@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Self, TypeVar
 
-from packager import catalog, compilers, composed
+from packager import catalog, compilers, composed, converted
 from packager.assets import Inputs
 from packager.compilers import Comparison, Compiled, CompileJob, Prepared, TensorSpec
 from packager.compilers.worker import STOPPING, TookTooLong
@@ -88,7 +88,7 @@ class Compilation:
         """
         with _Pool(jobs) as pool:
             if composed.is_composed(targets[0], self._inputs):
-                composer = composed.Composer(self._steps, self._inputs)
+                composer = self._composer(targets[0])
                 pairs = [(target, soc) for target in targets for soc in target.socs]
                 built = iter(pool.all(partial(self._composed, composer, *pair) for pair in pairs))
                 return {target.label: tuple(next(built) for _ in target.socs) for target in targets}
@@ -100,6 +100,12 @@ class Compilation:
             ]
             made = iter(pool.all(work))
             return {target.label: tuple(next(made) for _ in target.socs) for target in targets}
+
+    def _composer(self, target: TargetPlan) -> composed.Composer:
+        if target.model.compiler != "qairt":
+            return composed.Composer(self._steps, self._inputs)
+        made = converted.convert(self._steps, target, self._inputs)
+        return composed.Composer(self._steps, made.inputs, (made.tool,))
 
     def _composed(self, composer: composed.Composer, target: TargetPlan, soc: catalog.Soc) -> ContextAsset:
         made = composer.make(target, soc)

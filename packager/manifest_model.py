@@ -24,7 +24,7 @@ Version = Annotated[
 ]
 Mailbox = Annotated[str, StringConstraints(pattern=r"^[^<>\s][^<>\x00-\x1f\x7f]* <[^<>@\s]+@[^<>@\s]+>$")]
 Precision = Literal["float", "w8a8", "w8a16", "w4a16", "as-is"]
-Compiler = Literal["ort-qnn", "qnn"]
+Compiler = Literal["ort-qnn", "qnn", "qairt"]
 Runtime = Literal["context-binary", "dlc", "model-library"]
 ElementType = Literal["float32", "float16", "int8", "uint8", "int16", "uint16", "int32", "int64", "bool"]
 ComputeUnit = Literal["npu", "gpu", "cpu"]
@@ -97,7 +97,8 @@ class Model(Frozen):
     compiler: Compiler | None = Field(
         default=None,
         description="What makes context binaries: onnxruntime's QNN provider of an ONNX model (ort-qnn), or "
-        "the QNN API itself of a DLC or an x86-64 model library (qnn); absent: what the file asks for",
+        "the QNN API itself of a DLC or an x86-64 model library (qnn), or of the DLC that a QAIRT SDK's "
+        "converter makes of an ONNX model (qairt); absent: what the file asks for",
         examples=["qnn"],
     )
     precision: Precision = Field(

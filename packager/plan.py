@@ -112,7 +112,7 @@ def _refuse_later(manifest: Manifest, target: Target, at: tuple[str | int, ...],
             problems.add(
                 location, f'{kind} "{word}" is not built by this version yet', f"it builds {', '.join(ready)}"
             )
-    if target.hvx_threads and manifest.model.compiler != "qnn":
+    if target.hvx_threads and manifest.model.compiler not in ("qnn", "qairt"):
         problems.add(
             (*at, "hvx_threads"),
             f"hvx_threads = {target.hvx_threads} cannot be compiled in by this version",
