@@ -143,6 +143,12 @@ def is_composed(target: TargetPlan, inputs: Inputs) -> bool:
             fix='"qnn" takes a DLC or a model library, the others an ONNX model; or leave `compiler` out',
         )
     composed = composed or compiler == "qairt"
+    if composed and target.runtime != "context-binary":
+        raise ManifestError(
+            f'runtime = "{target.runtime}" is not made of {inputs.model.name}',
+            evidence=(f"the file is of kind {kind}, which becomes a context binary",),
+            fix='set runtime = "context-binary", or name the ONNX model',
+        )
     reference = target.model.reference
     if composed and target.precision not in ("float", "as-is"):
         raise ManifestError(

@@ -48,13 +48,19 @@ class _CompiledStep(Frozen):
     seconds: float
 
 
+class _ContainerStep(Frozen):
+    container: Blob
+
+
 class _ProvedStep(Frozen):
     outputs: tuple[Comparison, ...]
     left_out: str | None = None
 
 
 class ContextAsset(Frozen):
-    """A compiled context in the store, with its proofs. `seconds` is what its compilation took.
+    """A compiled context in the store, with its proofs; where the target ships a DLC, `context` is that one.
+
+    `seconds` is what its compilation took.
 
     `model` is the sha256 of the file that was compiled, `calibration` a digest of the samples that it was
     quantized with, `inputs` the origins of the model's files, `tools` the compiler's versions.
@@ -145,7 +151,7 @@ class Compilation:
             inputs=tuple(one.origin for one in (self._inputs.model, *self._inputs.weights)),
             calibration=key_of([sample.blob.sha256 for sample in samples]) if samples else None,
             tools=tuple(f"{name} {version}" for name, version in sorted(self._tools.items())),
-            context=compiled.context,
+            context=self._container(prepared) if target.runtime == "dlc" else compiled.context,
             seconds=compiled.seconds,
             asked=Asked(
                 soc=soc.id,
@@ -200,6 +206,15 @@ class Compilation:
             outputs=step.outputs,
             preprocessing=target.model.preprocessing,
         )
+
+    def _container(self, prepared: Prepared) -> Blob:
+        """The model as a DLC, of a model that the SoC's compiler took: the device composes the same graph."""
+
+        def do(work: Path) -> _ContainerStep:
+            self._tell("writing the DLC")
+            return _ContainerStep(container=self._store.add_file(compilers.write_dlc(prepared, work)))
+
+        return self._steps.step("dlc", _ContainerStep, {"model": prepared.model.name}, do).container
 
     def _compiled(self, job: CompileJob) -> _CompiledStep:
         key = {

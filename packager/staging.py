@@ -18,7 +18,7 @@ from packager.lock import Compile
 from packager.plan_model import TargetPlan
 from packager.rules.core import Examined
 from packager.runner import RunnerBuild
-from packager.runtime_config import htp_config, json_text, net_run_config, runner_conf
+from packager.runtime_config import Asset, htp_config, json_text, net_run_config, runner_conf
 from packager.sources import Fetched
 from packager.sources.runtime_set import keys_of, licence_keys
 from packager.store import Store, key_of
@@ -72,9 +72,19 @@ class Staging:
             yield self._file("licences", key, "licence", libraries[key])
 
     def _contexts(self, contexts: Sequence[ContextAsset]) -> Iterable[BundleFile]:
+        if self._plan.runtime == "dlc":
+            (blob,) = {asset.context for asset in contexts}
+            yield BundleFile(
+                path=layouts.model_path(self._layout, self._plan, contexts[0].soc),
+                role="container",
+                blob=blob,
+                local=self._store.path(blob.sha256),
+                origin="written by QAIRT's IR backend",
+            )
+            return
         for asset in contexts:
             yield BundleFile(
-                path=layouts.context_path(self._layout, asset.soc),
+                path=layouts.model_path(self._layout, self._plan, asset.soc),
                 role="context",
                 blob=asset.context,
                 local=self._store.path(asset.context.sha256),
@@ -95,7 +105,10 @@ class Staging:
 
     def _configuration(self, graphs: dict[str | None, tuple[str, ...]]) -> Iterable[BundleFile]:
         plan = self._plan
-        yield self._text("config", "runner.conf", "runner-config", runner_conf(plan, layouts.places(plan)))
+        asset: Asset = "dlc" if plan.runtime == "dlc" else "context"
+        yield self._text(
+            "config", "runner.conf", "runner-config", runner_conf(plan, layouts.places(plan), asset=asset)
+        )
         for soc in plan.socs:
             htp = htp_config(plan, soc, graphs.get(soc.id, ()))
             yield self._text("htp", f"{soc.id}.json", "htp-config", json_text(htp))

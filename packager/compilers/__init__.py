@@ -4,6 +4,7 @@
 work runs in worker processes (`worker`, `ort_worker`), so importing this loads neither onnx nor onnxruntime.
 """
 
+from packager.compilers.container import write_dlc
 from packager.compilers.installed import versions as toolchain
 from packager.compilers.jobs import Comparison, Compiled, CompileJob, Prepared, TensorSpec
 from packager.compilers.ort_qnn import compile_context, run_reference, run_simulator, simulate
@@ -24,4 +25,5 @@ __all__ = [
     "run_simulator",
     "simulate",
     "toolchain",
+    "write_dlc",
 ]

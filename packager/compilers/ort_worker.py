@@ -102,6 +102,24 @@ def compile_context(job: Mapping[str, Any]) -> dict[str, Any]:
     return {"seconds": seconds, "operators": [node.op_type for node in graph.node], "contexts": points_to}
 
 
+def write_dlc(job: Mapping[str, Any]) -> dict[str, Any]:
+    """Write a DLC for each part of job.model that the IR backend takes; "reasons" are onnxruntime's.
+
+    {"written": file names in the current folder, "reasons": [text …]}.
+    """
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
+    writer = {"dump_qnn_ir_dlc": "1", "dump_qnn_ir_dlc_dir": ".", "offload_graph_io_quantization": "0"}
+    _add_npu(options, writer, backend="libQnnIr.so" if sys.platform == "linux" else "QnnIr.dll")
+    try:
+        onnxruntime.InferenceSession(job["model"], options)
+    except Exception as error:
+        return {"written": [], "reasons": [first_line(error)]}
+    return {"written": sorted(path.name for path in Path().glob("*.dlc")), "reasons": []}
+
+
 def run(job: Mapping[str, Any]) -> dict[str, Any]:
     """Run job.model over job.samples on the CPU, or on the NPU's simulator when job.provider is given.
 
@@ -145,7 +163,9 @@ def _preprocessing(job: Mapping[str, Any]) -> Preprocessing | None:
     return None if said is None else Preprocessing.model_validate(said)
 
 
-def _add_npu(options: onnxruntime.SessionOptions, provider: Mapping[str, str]) -> None:
+def _add_npu(
+    options: onnxruntime.SessionOptions, provider: Mapping[str, str], backend: str | None = None
+) -> None:
     with tool(
         "loading onnxruntime-qnn", fix="reinstall onnxruntime and onnxruntime-qnn, as `hexpack` asks for them"
     ):
@@ -156,13 +176,15 @@ def _add_npu(options: onnxruntime.SessionOptions, provider: Mapping[str, str]) -
         devices = [device for device in onnxruntime.get_ep_devices() if device.ep_name == _PROVIDER]
         # On Windows on Arm it also offers the GPU and the CPU.
         devices.sort(key=lambda device: device.device.type.name != "NPU")
-        backend = onnxruntime_qnn.get_qnn_htp_path()
-        options.add_provider_for_devices(devices[:1], {"backend_path": backend, **provider})
+        htp = onnxruntime_qnn.get_qnn_htp_path()
+        path = str(Path(htp).with_name(backend)) if backend else htp
+        options.add_provider_for_devices(devices[:1], {"backend_path": path, **provider})
 
 
 JOBS: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
     "prepare": prepare,
     "compile": compile_context,
+    "dlc": write_dlc,
     "run": run,
 }
 

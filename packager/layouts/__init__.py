@@ -45,9 +45,10 @@ def vendor_place(folder: str) -> Place:
     return "dsp" if folder == "dsp" else "host"
 
 
-def context_path(layout: Layout, soc: catalog.Soc) -> str:
-    """Where the context binary of a SoC stands."""
-    return layout.path("models", f"{soc.id}.bin")
+def model_path(layout: Layout, plan: TargetPlan, soc: catalog.Soc) -> str:
+    """Where the context binary of a SoC stands, or the one DLC of all of them."""
+    name = f"{plan.package.name}.dlc" if plan.runtime == "dlc" else f"{soc.id}.bin"
+    return layout.path("models", name)
 
 
 def places(plan: TargetPlan) -> Places:
@@ -58,5 +59,5 @@ def places(plan: TargetPlan) -> Places:
         backends={"npu": layout.path("host", catalog.role_file("backend", plan.system))},
         system=layout.path("host", catalog.role_file("system", plan.system)),
         dsp=None if plan.abi.simulator else layout.dsp,
-        models={soc.id: context_path(layout, soc) for soc in plan.socs},
+        models={soc.id: model_path(layout, plan, soc) for soc in plan.socs},
     )

@@ -121,7 +121,7 @@ def test_settings_of_a_target_win_over_defaults_and_defaults_over_the_table(tmp_
         (LINUX + 'precision = "w8a16"\n', "needs calibration data"),
         (LINUX + "hvx_threads = 4\n", "cannot be compiled in by this version"),
         (LINUX + '[[allow]]\nrule = "HEX999"\nreason = "of another program"\n', 'unknown rule "HEX999"'),
-        (LINUX + 'runtime = "dlc"\n', 'runtime "dlc" is not built by this version yet'),
+        (LINUX + 'runtime = "model-library"\n', 'runtime "model-library" is not built by this version yet'),
         (LINUX + 'compute = ["npu", "cpu"]\n', 'compute "cpu" is not built by this version yet'),
     ],
 )
