@@ -99,7 +99,7 @@ def generated_tables() -> str:
             '#include "tables.h"',
             "",
             f"const char HEXRUN_VERSION[] = {_quoted(__version__)};",
-            *_array("error_row ERROR_ROWS", map(_error_row, table("errors")["error"])),
+            *_error_rows(table("errors")["error"]),
             *_array("error_range ERROR_RANGES", map(_error_range, table("errors")["range"])),
             *_array("power_profile POWER_PROFILES", map(_profile_row, table("power")["profile"])),
             *_array("power_word POWER_CORNERS", map(_power_word, table("power")["corner"])),
@@ -189,9 +189,16 @@ def _array(declaration: str, rows: Iterable[str]) -> list[str]:
     return ["", f"const struct {declaration}[] = {{", *(f"    {line}," for line in lines), "};", count]
 
 
-def _error_row(row: Mapping[str, Any]) -> str:
-    words = (row["name"], row["sentence"], "; ".join(row["look_first"]))
-    return f"{{{row['code']:#x}u, {', '.join(map(_quoted, words))}}}"
+def _error_rows(rows: Iterable[Mapping[str, Any]]) -> list[str]:
+    known = list(rows)
+    return [
+        "",
+        f"const uint32_t ERROR_CODES[] = {{{', '.join(format(row['code'], '#x') for row in known)}}};",
+        f"const size_t ERROR_CODE_COUNT = {len(known)};",
+        *_strings(
+            "ERROR_WORDS", [(row["name"], row["sentence"], "; ".join(row["look_first"])) for row in known]
+        ),
+    ]
 
 
 def _error_range(row: Mapping[str, Any]) -> str:

@@ -65,9 +65,12 @@ struct config {
     size_t variant_count;
 };
 
-/* Finds runner.conf (`named`, else beside the executable, else in ../share) and reads it. Errors carry
- * file:line. The caller frees *out with free(). */
+/* Finds runner.conf and reads it. `named` is the file, or a folder that has it in it or in share; NULL: beside
+ * the executable, else in ../share. Errors carry file:line. The caller frees *out with free(). */
 enum status config_load(const char *named, struct config **out, struct fault *fault);
+
+/* The same from `lines` instead of a file; relative paths start at `folder`. */
+enum status config_parse(const char *folder, const char *lines, struct config **out, struct fault *fault);
 
 /* A path from runner.conf, made absolute; what it names must exist. `role` is for messages. */
 enum status config_resolve(const struct config *config, const char *path, const char *role, char *out,

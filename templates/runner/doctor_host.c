@@ -221,6 +221,7 @@ static void check_context(struct doctor *doctor, bool device, bool chosen)
 {
     struct step *step = &doctor->steps[STEP_CONTEXT];
     struct fault fault = {0};
+    qnn_handle opened;
     if (!device || !chosen) {
         step_skip(step, STEP_UNKNOWN, "not tried: %s",
                   device ? "no model of the package is for this device" : "there is no device");
@@ -232,7 +233,9 @@ static void check_context(struct doctor *doctor, bool device, bool chosen)
     if (!status && doctor->options->graph)
         status = model_choose_graph(&doctor->model, doctor->options->graph, &graph, &fault);
     if (!status)
-        status = session_open_graph(&doctor->session, &doctor->model, graph, &fault);
+        status = session_open_context(&doctor->session, &doctor->model, &fault);
+    if (!status)
+        status = session_open_graph(&doctor->session, &doctor->model, graph, &opened, &fault);
     if (status) {
         step_fault(step, &fault);
         return;

@@ -1,30 +1,12 @@
 #include <string.h>
 
-#include "backend_log.h"
 #include "decode.h"
 #include "doctor_steps.h"
-#include "json.h"
+#include "report_parts.h"
 
 enum { SCHEMA_VERSION = 1 };
 
 static const char *const VERDICTS[] = {"unknown", "ok", "failed", "not applicable"};
-
-struct named_code {
-    uint32_t code;
-    const char *name, *sentence;
-};
-
-static struct named_code name_of(uint64_t returned)
-{
-    struct named_code out = {.code = decode_mask(returned)};
-    const struct error_row *row = decode_row(out.code);
-    const struct error_range *range = decode_range(out.code);
-    if (row || range) {
-        out.name = row ? row->name : range->name;
-        out.sentence = row ? row->sentence : range->sentence;
-    }
-    return out;
-}
 
 static void json_step(struct json *json, const struct step *step, const char *name)
 {
@@ -42,7 +24,7 @@ static void json_step(struct json *json, const struct step *step, const char *na
     if (failed)
         json_number(json, "exit", (uint64_t)step->status);
     if (failed && step->has_code) {
-        struct named_code named = name_of(step->code);
+        struct decoded named = decode_code(decode_mask(step->code));
         json_open_object(json, "code");
         json_number(json, "decimal", named.code);
         json_string(json, "name", named.name);
@@ -83,7 +65,7 @@ static void text_step(FILE *out, const struct step *step, const char *name)
     if (step->left_out)
         fprintf(out, "           and %zu more\n", step->left_out);
     if (failed && step->has_code) {
-        struct named_code named = name_of(step->code);
+        struct decoded named = decode_code(decode_mask(step->code));
         fprintf(out, "    error  %u%s%s%s%s\n", named.code, named.name ? " " : "", named.name ? named.name : "",
                 named.sentence ? ": " : "", named.sentence ? named.sentence : "");
     }
@@ -99,14 +81,7 @@ static void report_text(FILE *out, const struct doctor *doctor, enum step_id fai
     size_t log_count = backend_log_lines(log);
     for (size_t i = 0; i < STEPS; i++)
         text_step(out, &doctor->steps[i], STEP_NAMES[i]);
-    const struct error_row *last = NULL;
-    for (size_t i = 0; i < log_count; i++) {
-        fprintf(out, "backend log: %s\n", log[i]);
-        const struct error_row *row = decode_line(log[i]);
-        if (row && row != last)
-            fprintf(out, "    0x%x %s: %s\n", row->code, row->name, row->sentence);
-        last = row ? row : last;
-    }
+    report_log(out, "", log, log_count);
     if (failed < STEPS)
         fprintf(out, "first failure: %s (exit code %d)\n", STEP_NAMES[failed], (int)doctor->steps[failed].status);
     else

@@ -25,16 +25,16 @@ uint32_t find_tensor(const struct graph_io *io, const char *name)
     return i;
 }
 
-static void point_at_data(struct feed *feed, uint32_t index)
+void feed_point(struct feed *feed, uint32_t index, void *data)
 {
     struct qnn_tensor_v1 *v1 = &tensor_at(feed, index)->v1;
     v1->memory_type = QNN_TENSOR_RAW;
-    v1->memory.client.data = feed->data[index];
+    v1->memory.client.data = data ? data : feed->data[index];
     v1->memory.client.size = (uint32_t)tensor_bytes(&feed->io->tensors[index]);
 }
 
-enum status feed_open(const struct model *model, const struct graph_io *io, const struct shared_memory *memory,
-                      struct feed *out, struct fault *fault)
+enum status feed_begin(const struct model *model, const struct graph_io *io, const struct shared_memory *memory,
+                       struct feed *out, struct fault *fault)
 {
     size_t count = io->count ? io->count : 1;
     *out = (struct feed){.io = io, .stride = model->tensor_stride, .memory = memory};
@@ -43,15 +43,32 @@ enum status feed_open(const struct model *model, const struct graph_io *io, cons
     if (!out->raw || !out->data)
         return fault_memory(fault);
     for (uint32_t i = 0; i < io->count; i++) {
-        size_t bytes = tensor_bytes(&io->tensors[i]);
-        bytes = bytes ? bytes : 1;
-        out->data[i] = memory ? shared_allocate(memory, bytes) : calloc(1, bytes);
-        if (!out->data[i])
-            return fault_memory(fault);
         memcpy(tensor_at(out, i), raw_tensor(model, io, i), out->stride);
-        point_at_data(out, i);
+        feed_point(out, i, NULL);
     }
     return RUN_OK;
+}
+
+enum status feed_allocate(struct feed *feed, uint32_t index, struct fault *fault)
+{
+    size_t bytes = tensor_bytes(&feed->io->tensors[index]);
+    bytes = bytes ? bytes : 1;
+    if (feed->data[index])
+        return RUN_OK;
+    feed->data[index] = feed->memory ? shared_allocate(feed->memory, bytes) : calloc(1, bytes);
+    if (!feed->data[index])
+        return fault_memory(fault);
+    feed_point(feed, index, NULL);
+    return RUN_OK;
+}
+
+enum status feed_open(const struct model *model, const struct graph_io *io, const struct shared_memory *memory,
+                      struct feed *out, struct fault *fault)
+{
+    enum status status = feed_begin(model, io, memory, out, fault);
+    for (uint32_t i = 0; !status && i < io->count; i++)
+        status = feed_allocate(out, i, fault);
+    return status;
 }
 
 void feed_close(struct feed *feed)
@@ -98,10 +115,9 @@ static bool register_one(struct feed *feed, uint32_t index, qnn_handle context, 
         return true;
     }
     uint32_t masked = decode_mask(code);
-    const struct error_row *row = decode_row(masked);
     feed->handles[index] = NULL;
-    snprintf(reason, SHARED_REASON, "the backend did not register the buffer of %.128s (memRegister): error %u%s%s",
-             tensor->name, masked, row ? " " : "", row ? row->name : "");
+    snprintf(reason, SHARED_REASON, "the backend did not register the buffer of %.128s (memRegister): error %u %s",
+             tensor->name, masked, decode_name(masked));
     return false;
 }
 
@@ -127,7 +143,7 @@ void feed_unregister(struct feed *feed)
             qnn_error code = feed->call->mem_deregister(&feed->handles[i], 1);
             if (code)
                 say("a shared buffer could not be deregistered: error %u", decode_mask(code));
-            point_at_data(feed, i);
+            feed_point(feed, i, NULL);
         }
     free(feed->handles);
     feed->handles = NULL;

@@ -5,15 +5,16 @@
 
 static enum status set_dsp_path(const struct config *config, struct fault *fault)
 {
+    static const char *const VARIABLES[] = {PLATFORM_DSP_PATHS};
     char folder[PATH_CAPACITY];
     if (!*config->dsp)
         return RUN_OK;
     enum status status = config_resolve(config, config->dsp, "folder of DSP libraries", folder, sizeof folder, fault);
     if (status)
         return status;
-    /* Both: where DSP_LIBRARY_PATH is set, FastRPC does not look at the other. */
-    if (!platform_prepend_path("ADSP_LIBRARY_PATH", folder) || !platform_prepend_path("DSP_LIBRARY_PATH", folder))
-        return fault_memory(fault);
+    for (size_t i = 0; i < sizeof VARIABLES / sizeof *VARIABLES; i++)
+        if (!platform_prepend_path(VARIABLES[i], folder))
+            return fault_memory(fault);
     return RUN_OK;
 }
 

@@ -27,10 +27,17 @@ static enum status perform(FILE *out, const struct options *options, struct faul
     return status;
 }
 
+static void to_watcher(void *context, const char *text)
+{
+    (void)context;
+    fprintf(stderr, "hexrun: %s\n", text);
+}
+
 int main(int argc, char **argv)
 {
     static struct options options;
     static struct fault fault;
+    hexrun_log_to(to_watcher, NULL);
     FILE *out = platform_result_stream();
     if (!out || !platform_arguments(&argc, &argv)) {
         say("the system gives neither an output stream nor a command line");
@@ -42,7 +49,7 @@ int main(int argc, char **argv)
     else if (options.help)
         options_help(out);
     else if (options.version)
-        fprintf(out, "hexrun %s\n", HEXRUN_VERSION);
+        fprintf(out, "hexrun %s\n", hexrun_version());
     else if (options.doctor)
         status = doctor_run(out, &options);
     else

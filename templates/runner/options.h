@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "lane.h"
 #include "status.h"
 
 enum { OPTIONS_PATHS = 256, ITERATIONS_LIMIT = 1000000, DURATION_LIMIT = 86400 };
@@ -22,7 +23,6 @@ struct named_paths {
 };
 
 enum profile_level { PROFILE_NONE, PROFILE_BASIC, PROFILE_DETAILED };
-enum buffer_kind { BUFFERS_PLAIN, BUFFERS_SHARED, BUFFERS_AUTO };
 
 struct options {
     const char *config, *soc, *graph, *output, *power, *save_context;

@@ -61,8 +61,16 @@ void *platform_symbol(void *library, const char *name);
 #define PLATFORM_FASTRPC "libcdsprpc.so.1", "libcdsprpc.so"
 #endif
 
+/* The variables in which FastRPC looks for its search path: both, because where DSP_LIBRARY_PATH is set it does
+ * not look at the other; on QNX also one for each compute DSP. */
+#ifdef __QNX__
+#define PLATFORM_DSP_PATHS "ADSP_LIBRARY_PATH", "DSP_LIBRARY_PATH", "CDSP0_LIBRARY_PATH", "CDSP1_LIBRARY_PATH"
+#else
+#define PLATFORM_DSP_PATHS "ADSP_LIBRARY_PATH", "DSP_LIBRARY_PATH"
+#endif
+
 /* Put `folder` before the value that the variable has now, separated by `;` as FastRPC wants on every
- * system. */
+ * system. Where it leads already, nothing changes. */
 bool platform_prepend_path(const char *variable, const char *folder);
 
 /* The kernel's SoC number (Linux), another number space than QNN's soc_model. */
@@ -74,6 +82,12 @@ bool platform_soc_name(char *out, size_t capacity);
 
 /* Whether the backend takes RPC latency and polling votes on this system. */
 bool platform_has_rpc_votes(void);
+
+/* A lock that threads take in turn; NULL when memory is short, and then nothing to take. */
+struct platform_lock *platform_lock_make(void);
+void platform_lock_enter(struct platform_lock *lock);
+void platform_lock_leave(struct platform_lock *lock);
+void platform_lock_free(struct platform_lock *lock);
 
 /* A monotonic clock in microseconds. */
 uint64_t platform_now_us(void);

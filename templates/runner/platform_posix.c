@@ -1,4 +1,4 @@
-/* Linux, and what it shares with Android. */
+/* Linux, and what it shares with Android and QNX. */
 #define _POSIX_C_SOURCE 200809L
 #define _XOPEN_SOURCE 700
 
@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,12 +40,34 @@ FILE *platform_result_stream(void)
     return fdopen(kept, "w");
 }
 
-bool platform_own_folder(char *out, size_t capacity)
+#ifdef __QNX__
+/* A file with the path in it, where Linux has a link. */
+static bool own_path(char *out, size_t capacity)
+{
+    FILE *file = fopen("/proc/self/exefile", "r");
+    if (!file)
+        return false;
+    size_t length = fread(out, 1, capacity - 1, file);
+    fclose(file);
+    out[length] = '\0';
+    out[strcspn(out, "\r\n")] = '\0';
+    return *out && length + 1 < capacity;
+}
+#else
+static bool own_path(char *out, size_t capacity)
 {
     ssize_t length = readlink("/proc/self/exe", out, capacity);
     if (length <= 0 || (size_t)length >= capacity)
         return false;
     out[length] = '\0';
+    return true;
+}
+#endif
+
+bool platform_own_folder(char *out, size_t capacity)
+{
+    if (!own_path(out, capacity))
+        return false;
     char *slash = strrchr(out, '/');
     if (!slash)
         return false;
@@ -194,7 +217,10 @@ void *platform_symbol(void *library, const char *name)
 bool platform_prepend_path(const char *variable, const char *folder)
 {
     const char *old = getenv(variable);
-    size_t size = strlen(folder) + (old ? strlen(old) : 0) + 2;
+    size_t length = strlen(folder);
+    if (old && strncmp(old, folder, length) == 0 && (!old[length] || old[length] == ';'))
+        return true;
+    size_t size = length + (old ? strlen(old) : 0) + 2;
     char *value = malloc(size);
     if (!value)
         return false;
@@ -255,6 +281,40 @@ bool platform_soc_name(char *out, size_t capacity)
 bool platform_has_rpc_votes(void)
 {
     return true;
+}
+
+/* In libc itself as far as it is used here, so that no runner needs libpthread. */
+struct platform_lock {
+    pthread_mutex_t mutex;
+};
+
+struct platform_lock *platform_lock_make(void)
+{
+    struct platform_lock *lock = malloc(sizeof *lock);
+    if (lock && pthread_mutex_init(&lock->mutex, NULL) != 0) {
+        free(lock);
+        lock = NULL;
+    }
+    return lock;
+}
+
+void platform_lock_enter(struct platform_lock *lock)
+{
+    if (lock)
+        pthread_mutex_lock(&lock->mutex);
+}
+
+void platform_lock_leave(struct platform_lock *lock)
+{
+    if (lock)
+        pthread_mutex_unlock(&lock->mutex);
+}
+
+void platform_lock_free(struct platform_lock *lock)
+{
+    if (lock)
+        pthread_mutex_destroy(&lock->mutex);
+    free(lock);
 }
 
 uint64_t platform_now_us(void)

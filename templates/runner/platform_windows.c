@@ -264,7 +264,10 @@ bool platform_prepend_path(const char *variable, const char *folder)
     const wchar_t *old = name ? _wgetenv(name) : NULL;
     size_t size = (first ? wcslen(first) : 0) + (old ? wcslen(old) : 0) + 2;
     wchar_t *value = malloc(size * sizeof *value);
-    if (name && first && value) {
+    size_t length = first ? wcslen(first) : 0;
+    if (first && old && wcsncmp(old, first, length) == 0 && (!old[length] || old[length] == L';')) {
+        set = true;
+    } else if (name && first && value) {
         swprintf(value, size, L"%ls%ls%ls", first, old && *old ? L";" : L"", old ? old : L"");
         /* The C library keeps a copy of the environment; this call changes both. */
         set = _wputenv_s(name, value) == 0;
@@ -298,6 +301,35 @@ bool platform_soc_name(char *out, size_t capacity)
 bool platform_has_rpc_votes(void)
 {
     return false;
+}
+
+struct platform_lock {
+    SRWLOCK slim;
+};
+
+struct platform_lock *platform_lock_make(void)
+{
+    struct platform_lock *lock = malloc(sizeof *lock);
+    if (lock)
+        InitializeSRWLock(&lock->slim);
+    return lock;
+}
+
+void platform_lock_enter(struct platform_lock *lock)
+{
+    if (lock)
+        AcquireSRWLockExclusive(&lock->slim);
+}
+
+void platform_lock_leave(struct platform_lock *lock)
+{
+    if (lock)
+        ReleaseSRWLockExclusive(&lock->slim);
+}
+
+void platform_lock_free(struct platform_lock *lock)
+{
+    free(lock);
 }
 
 uint64_t platform_now_us(void)

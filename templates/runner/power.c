@@ -48,9 +48,7 @@ static struct qnn_power_config dcvs(uint32_t id, const struct power_profile *row
 static void explain(struct power *power, const char *what, qnn_error code)
 {
     uint32_t masked = decode_mask(code);
-    const struct error_row *row = decode_row(masked);
-    snprintf(power->reason, sizeof power->reason, "%s: error %u (0x%x)%s%s", what, masked, masked, row ? " " : "",
-             row ? row->name : "");
+    snprintf(power->reason, sizeof power->reason, "%s: error %u (0x%x) %s", what, masked, masked, decode_name(masked));
 }
 
 static bool get_infrastructure(struct power *power, const struct libraries *libraries)

@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "backend_log.h"
 #include "decode.h"
 #include "report_parts.h"
 
@@ -20,12 +19,12 @@ struct json report_begin(FILE *out)
 /* Where it runs, and where it does not although runner.conf prefers that. */
 static void json_unit(struct json *json, const struct run *run)
 {
-    json_string(json, "unit", UNIT_WORDS[run->unit->unit]);
+    json_string(json, "unit", UNIT_WORDS[run->handle->unit->unit]);
     json_open_array(json, "units_passed_over");
-    for (size_t i = 0; i < run->passed_over.count; i++) {
+    for (size_t i = 0; i < run->handle->passed_over.count; i++) {
         json_open_object(json, NULL);
-        json_string(json, "unit", UNIT_WORDS[run->passed_over.items[i].unit]);
-        json_string(json, "reason", run->passed_over.items[i].reason);
+        json_string(json, "unit", UNIT_WORDS[run->handle->passed_over.items[i].unit]);
+        json_string(json, "reason", run->handle->passed_over.items[i].reason);
         json_close_object(json);
     }
     json_close_array(json);
@@ -33,19 +32,19 @@ static void json_unit(struct json *json, const struct run *run)
 
 void report_variant(struct json *json, const struct run *run)
 {
-    const struct variant *variant = run->choice.variant;
+    const struct variant *variant = run->handle->choice.variant;
     json_open_object(json, "package");
-    json_string(json, "name", run->config->package);
-    json_string(json, "version", run->config->version);
+    json_string(json, "name", run->handle->config->package);
+    json_string(json, "version", run->handle->config->version);
     json_close_object(json);
     json_open_object(json, "variant");
     json_string(json, "soc", variant->soc);
     json_number(json, "soc_model", variant->soc_model);
     json_number(json, "hexagon", variant->hexagon);
-    json_string(json, ASSET_WORDS[run->choice.asset], variant->assets[run->choice.asset]);
-    json_string(json, "compiled_by", run->model.build);
-    json_string(json, "chosen_because", run->choice.reason);
-    json_bool(json, "simulated", run->config->simulator);
+    json_string(json, ASSET_WORDS[run->handle->choice.asset], variant->assets[run->handle->choice.asset]);
+    json_string(json, "compiled_by", run->handle->model.build);
+    json_string(json, "chosen_because", run->handle->choice.reason);
+    json_bool(json, "simulated", run->handle->config->simulator);
     json_close_object(json);
     json_unit(json, run);
 }
@@ -115,13 +114,13 @@ static void json_description(FILE *out, const struct run *run)
 {
     struct json json = report_begin(out);
     report_variant(&json, run);
-    report_backend(&json, &run->libraries);
+    report_backend(&json, &run->handle->libraries);
     json_open_array(&json, "graphs");
-    for (uint32_t i = 0; i < run->model.graph_count; i++) {
+    for (uint32_t i = 0; i < run->handle->model.graph_count; i++) {
         json_open_object(&json, NULL);
-        json_string(&json, "name", run->model.graphs[i].name);
-        json_io(&json, "inputs", &run->model.graphs[i].inputs);
-        json_io(&json, "outputs", &run->model.graphs[i].outputs);
+        json_string(&json, "name", run->handle->model.graphs[i].name);
+        json_io(&json, "inputs", &run->handle->model.graphs[i].inputs);
+        json_io(&json, "outputs", &run->handle->model.graphs[i].outputs);
         json_close_object(&json);
     }
     json_close_array(&json);
@@ -150,10 +149,10 @@ void report_description(FILE *out, const struct run *run)
         json_description(out, run);
         return;
     }
-    for (uint32_t i = 0; i < run->model.graph_count; i++) {
-        fprintf(out, "graph %s\n", run->model.graphs[i].name);
-        text_io(out, "input", &run->model.graphs[i].inputs);
-        text_io(out, "output", &run->model.graphs[i].outputs);
+    for (uint32_t i = 0; i < run->handle->model.graph_count; i++) {
+        fprintf(out, "graph %s\n", run->handle->model.graphs[i].name);
+        text_io(out, "input", &run->handle->model.graphs[i].inputs);
+        text_io(out, "output", &run->handle->model.graphs[i].outputs);
     }
 }
 
@@ -161,15 +160,15 @@ static void json_saved(FILE *out, const struct run *run)
 {
     struct json json = report_begin(out);
     report_variant(&json, run);
-    report_backend(&json, &run->libraries);
+    report_backend(&json, &run->handle->libraries);
     json_open_object(&json, "saved");
     json_string(&json, "file", run->saved.file);
     json_number(&json, "bytes", run->saved.bytes);
     json_number(&json, "soc_model", run->saved.soc_model);
     json_number(&json, "hexagon", run->saved.hexagon);
     json_open_array(&json, "graphs");
-    for (uint32_t i = 0; i < run->model.graph_count; i++)
-        json_string(&json, NULL, run->model.graphs[i].name);
+    for (uint32_t i = 0; i < run->handle->model.graph_count; i++)
+        json_string(&json, NULL, run->handle->model.graphs[i].name);
     json_close_array(&json);
     json_close_object(&json);
     json_close_object(&json);
@@ -181,30 +180,11 @@ void report_saved(FILE *out, const struct run *run)
         json_saved(out, run);
     else
         fprintf(out, "%s: %llu bytes, %u graphs, for soc_model %u, Hexagon v%u\n", run->saved.file,
-                (unsigned long long)run->saved.bytes, run->model.graph_count, run->saved.soc_model,
+                (unsigned long long)run->saved.bytes, run->handle->model.graph_count, run->saved.soc_model,
                 run->saved.hexagon);
 }
 
 /* ---- faults ---- */
-
-/* An error code with everything known about it; the pointers are NULL where nothing is. */
-struct decoded {
-    uint32_t code;
-    const char *name, *sentence, *look_first;
-};
-
-static struct decoded decode(uint64_t returned)
-{
-    uint32_t code = decode_mask(returned);
-    const struct error_row *row = decode_row(code);
-    const struct error_range *range = decode_range(code);
-    struct decoded out = {.code = code};
-    if (row)
-        out = (struct decoded){code, row->name, row->sentence, row->look_first};
-    else if (range)
-        out = (struct decoded){code, range->name, range->sentence, NULL};
-    return out;
-}
 
 static void json_fault(FILE *out, const struct fault *fault, char log[LOG_LINES][LOG_LINE], size_t log_count)
 {
@@ -219,7 +199,7 @@ static void json_fault(FILE *out, const struct fault *fault, char log[LOG_LINES]
     json_number(&json, "evidence_left_out", fault->evidence_left_out);
     json_string(&json, "fix", *fault->fix ? fault->fix : NULL);
     if (fault->has_code) {
-        struct decoded decoded = decode(fault->code);
+        struct decoded decoded = decode_code(decode_mask(fault->code));
         char hex[16];
         snprintf(hex, sizeof hex, "0x%x", decoded.code);
         json_open_object(&json, "code");
@@ -238,15 +218,15 @@ static void json_fault(FILE *out, const struct fault *fault, char log[LOG_LINES]
     json_close_object(&json);
 }
 
-static void text_log(char log[LOG_LINES][LOG_LINE], size_t count)
+void report_log(FILE *out, const char *indent, char log[LOG_LINES][LOG_LINE], size_t count)
 {
-    const struct error_row *last = NULL;
+    uint32_t last = 0;
     for (size_t i = 0; i < count; i++) {
-        fprintf(stderr, "  backend log: %s\n", log[i]);
-        const struct error_row *row = decode_line(log[i]);
-        if (row && row != last)
-            fprintf(stderr, "    0x%x %s: %s\n", row->code, row->name, row->sentence);
-        last = row ? row : last;
+        struct decoded row = {0};
+        fprintf(out, "%sbackend log: %s\n", indent, log[i]);
+        if (decode_line(log[i], &row) && row.code != last)
+            fprintf(out, "    0x%x %s: %s\n", row.code, row.name, row.sentence);
+        last = row.code;
     }
 }
 
@@ -260,7 +240,7 @@ void report_fault(FILE *out, const struct fault *fault, bool json)
     if (fault->evidence_left_out)
         fprintf(stderr, "  and %zu more\n", fault->evidence_left_out);
     if (fault->has_code) {
-        struct decoded decoded = decode(fault->code);
+        struct decoded decoded = decode_code(decode_mask(fault->code));
         fprintf(stderr, "  error %u (0x%x)%s%s\n", decoded.code, decoded.code, decoded.name ? " " : "",
                 decoded.name ? decoded.name : "");
         if (decoded.sentence)
@@ -268,7 +248,7 @@ void report_fault(FILE *out, const struct fault *fault, bool json)
         if (decoded.look_first)
             fprintf(stderr, "  look first at: %s\n", decoded.look_first);
     }
-    text_log(log, log_count);
+    report_log(stderr, "  ", log, log_count);
     if (*fault->fix)
         fprintf(stderr, "  fix: %s\n", fault->fix);
     if (json)

@@ -1,7 +1,8 @@
-/* Parts of the JSON document that several reports share. */
+/* What several reports share. */
 #ifndef HEXRUN_REPORT_PARTS_H
 #define HEXRUN_REPORT_PARTS_H
 
+#include "backend_log.h"
 #include "json.h"
 #include "run.h"
 
@@ -11,5 +12,8 @@ void report_variant(struct json *json, const struct run *run);
 void report_backend(struct json *json, const struct libraries *libraries);
 /* The first dimension `times` as long. */
 void report_shape(struct json *json, const struct tensor *tensor, size_t times);
+
+/* The backend's log for a person: its lines, and what the codes in them mean. */
+void report_log(FILE *out, const char *indent, char log[LOG_LINES][LOG_LINE], size_t count);
 
 #endif

@@ -51,8 +51,8 @@ static void json_summary(struct json *json, const struct summary *summary)
 static void json_timings(struct json *json, const struct run *run)
 {
     json_open_object(json, "timings_us");
-    json_number(json, "load", run->timings.load);
-    json_number(json, "create", run->timings.create);
+    json_number(json, "load", run->handle->load_us);
+    json_number(json, "create", run->handle->create_us);
     json_number(json, "first", run->timings.first);
     json_summary(json, &run->timings.each);
     json_close_object(json);
@@ -81,18 +81,18 @@ static void json_samples(struct json *json, const struct run *run)
 static void json_buffers(struct json *json, const struct run *run)
 {
     static const char *const KINDS[] = {"plain", "shared", "auto"};
-    const struct buffers *buffers = &run->buffers;
+    const struct sharing *sharing = &run->sharing;
     json_open_object(json, "buffers");
     json_string(json, "asked", KINDS[run->options->buffers]);
-    json_string(json, "used", buffers->shared ? "shared" : "plain");
-    json_number(json, "bytes", feed_bytes(&run->inputs) + feed_bytes(&run->outputs));
-    json_string(json, "reason", *buffers->reason ? buffers->reason : NULL);
-    if (buffers->shared) {
+    json_string(json, "used", run->lane->shared ? "shared" : "plain");
+    json_number(json, "bytes", feed_bytes(&run->lane->inputs) + feed_bytes(&run->lane->outputs));
+    json_string(json, "reason", *run->lane->reason ? run->lane->reason : NULL);
+    if (run->lane->shared) {
         json_open_object(json, "plain_us");
-        json_summary(json, &buffers->plain);
+        json_summary(json, &sharing->plain);
         json_close_object(json);
-        json_number(json, "plain_iterations", buffers->plain.count);
-        json_bool(json, "same_outputs", buffers->same_outputs);
+        json_number(json, "plain_iterations", sharing->plain.count);
+        json_bool(json, "same_outputs", sharing->same_outputs);
     }
     json_close_object(json);
 }
@@ -115,8 +115,8 @@ static void json_outputs(struct json *json, const struct run *run)
 {
     json_string(json, "outputs_sha256", run->results.sha256);
     json_open_array(json, "outputs");
-    for (uint32_t i = 0; i < run->graph->outputs.count; i++) {
-        const struct tensor *tensor = &run->graph->outputs.tensors[i];
+    for (uint32_t i = 0; i < run->lane->graph->outputs.count; i++) {
+        const struct tensor *tensor = &run->lane->graph->outputs.tensors[i];
         const struct output *output = &run->results.items[i];
         json_open_object(json, NULL);
         json_string(json, "name", tensor->name);
@@ -176,9 +176,9 @@ static void json_results(FILE *out, const struct run *run)
 {
     struct json json = report_begin(out);
     report_variant(&json, run);
-    json_string(&json, "graph", run->graph->name);
-    report_backend(&json, &run->libraries);
-    json_power(&json, &run->power);
+    json_string(&json, "graph", run->lane->graph->name);
+    report_backend(&json, &run->handle->libraries);
+    json_power(&json, &run->handle->power);
     json_timings(&json, run);
     json_samples(&json, run);
     json_buffers(&json, run);
@@ -199,14 +199,14 @@ static void text_times(FILE *out, const char *what, const struct summary *s)
 static void text_timings(FILE *out, const struct run *run)
 {
     const struct timings *t = &run->timings;
-    fprintf(out, "load %llu us, create %llu us, first inference %llu us", (unsigned long long)t->load,
-            (unsigned long long)t->create, (unsigned long long)t->first);
+    fprintf(out, "load %llu us, create %llu us, first inference %llu us", (unsigned long long)run->handle->load_us,
+            (unsigned long long)run->handle->create_us, (unsigned long long)t->first);
     if (run->peak_memory)
         fprintf(out, ", peak memory %.1f MiB", (double)run->peak_memory / (1024 * 1024));
     fputc('\n', out);
     text_times(out, "", &t->each);
-    if (run->buffers.shared)
-        text_times(out, " with plain buffers instead of shared", &run->buffers.plain);
+    if (run->lane->shared)
+        text_times(out, " with plain buffers instead of shared", &run->sharing.plain);
     if (run->samples.count > 1)
         fprintf(out, "%zu %s\n", run->samples.count,
                 run->samples.kind == SAMPLES_BATCH ? "runs of a batch" : "samples");
@@ -224,8 +224,8 @@ static void text_likeness(FILE *out, const struct run *run, const struct likenes
 
 static void text_outputs(FILE *out, const struct run *run)
 {
-    for (uint32_t i = 0; i < run->graph->outputs.count; i++) {
-        struct tensor shown = run->graph->outputs.tensors[i];
+    for (uint32_t i = 0; i < run->lane->graph->outputs.count; i++) {
+        struct tensor shown = run->lane->graph->outputs.tensors[i];
         const struct output *output = &run->results.items[i];
         char shape[128];
         shown.shape[0] *= (uint32_t)(shown.rank ? batch_of(run) : 1);
@@ -252,9 +252,9 @@ static void text_tree(FILE *out, const char *title, const struct profile_tree *t
 
 static void text_results(FILE *out, const struct run *run)
 {
-    fprintf(out, "%s %s, graph %s\n", run->config->package, run->config->version, run->graph->name);
-    bool simulated = run->config->simulator && run->unit->unit == UNIT_NPU;
-    fprintf(out, "%s, %s, QAIRT %s%s\n", run->choice.variant->soc, UNIT_WORDS[run->unit->unit], run->libraries.build,
+    fprintf(out, "%s %s, graph %s\n", run->handle->config->package, run->handle->config->version, run->lane->graph->name);
+    bool simulated = run->handle->config->simulator && run->handle->unit->unit == UNIT_NPU;
+    fprintf(out, "%s, %s, QAIRT %s%s\n", run->handle->choice.variant->soc, UNIT_WORDS[run->handle->unit->unit], run->handle->libraries.build,
             simulated ? ", simulated: times say nothing about a device" : "");
     text_timings(out, run);
     text_outputs(out, run);

@@ -1,12 +1,11 @@
 #include "run.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-#include "compose.h"
 
 /* Executions with plain buffers that shared ones are compared with, at most. */
 enum { PLAIN_EXECUTIONS = 100 };
+
+/* ---- opening ---- */
 
 static enum status check_interrupt(struct fault *fault)
 {
@@ -15,162 +14,62 @@ static enum status check_interrupt(struct fault *fault)
     return fault_set(fault, RUN_INTERRUPTED, "interrupted");
 }
 
-static enum status choose(struct run *run, struct fault *fault)
+static enum status open_model(struct run *run, const struct handle_steps *steps, struct fault *fault)
 {
-    struct identity identity = {0};
-    if (!run->config->simulator)
-        session_identify(&run->session, &identity);
-    enum status status =
-        choose_variant(run->config, run->unit->unit, run->options->soc, &identity, &run->choice, fault);
-    if (!status)
-        say("model for %s (soc_model %u, Hexagon v%u) on the %s: %s", run->choice.variant->soc,
-            run->choice.variant->soc_model, run->choice.variant->hexagon, UNIT_WORDS[run->unit->unit],
-            run->choice.reason);
-    return status;
-}
-
-/* runner.conf, and what can be said wrong about the command line before any library is loaded. */
-static enum status begin(struct run *run, const struct options *options, struct fault *fault)
-{
-    *run = (struct run){.options = options};
-    enum status status = config_load(options->config, &run->config, fault);
-    if (!status)
-        status = power_find(options->power ? options->power : run->config->power, &run->power.profile, fault);
-    return status;
-}
-
-/* Libraries, backend, variant, metadata. */
-static enum status prepare(struct run *run, bool *units_own, struct fault *fault)
-{
-    uint64_t begun = platform_now_us();
-    *units_own = true;
-    enum status status = libraries_load(run->config, run->unit, &run->libraries, fault);
-    if (!status)
-        status = session_start(&run->libraries, &run->session, fault);
-    run->timings.load = platform_now_us() - begun;
-    if (!status)
-        status = choose(run, fault);
-    if (!status)
-        status = asset_open(&run->session, &run->choice, &run->model, fault);
+    static const uint32_t MEMORY[] = {[BUFFERS_PLAIN] = HEXRUN_MEMORY_PLAIN,
+                                      [BUFFERS_SHARED] = HEXRUN_MEMORY_SHARED,
+                                      [BUFFERS_AUTO] = HEXRUN_MEMORY_AUTO};
+    const struct options *options = run->options;
+    struct hexrun_options asked = {.size = sizeof asked,
+                                   .soc = options->soc,
+                                   .power = options->power,
+                                   .memory = MEMORY[options->buffers],
+                                   .describe_only = options->describe || options->save_context};
+    enum status status = handle_open(options->config, &asked, steps, &run->handle);
+    if (status && run->handle)
+        *fault = run->handle->fault;
+    else if (status)
+        fault_memory(fault);
     return status;
 }
 
 enum status run_describe(struct run *run, const struct options *options, struct fault *fault)
 {
-    enum status status = begin(run, options, fault);
-    return status ? status : units_try(run, prepare, fault);
+    static const struct handle_steps STEPS = {0};
+    *run = (struct run){.options = options};
+    return open_model(run, &STEPS, fault);
 }
 
-static enum status save(struct run *run, bool *units_own, struct fault *fault)
+static enum status save(void *context, struct hexrun *handle, bool *units_own, struct fault *fault)
 {
-    enum status status = prepare(run, units_own, fault);
-    return status ? status : save_context(run, &run->saved, fault);
+    struct run *run = context;
+    *units_own = true;
+    return save_context(handle, run->options->save_context, &run->saved, fault);
 }
 
 enum status run_save(struct run *run, const struct options *options, struct fault *fault)
 {
-    enum status status = begin(run, options, fault);
-    return status ? status : units_try(run, save, fault);
+    *run = (struct run){.options = options};
+    run->steps = (struct handle_steps){.context = run, .described = save};
+    return open_model(run, &run->steps, fault);
 }
 
 /* ---- what goes in and out ---- */
 
-static enum status open_both(struct run *run, const struct shared_memory *memory, struct feed *inputs,
-                             struct feed *outputs, struct fault *fault)
+static enum status allocate(struct feed *feed, struct fault *fault)
 {
-    enum status status = feed_open(&run->model, &run->graph->inputs, memory, inputs, fault);
-    return status ? status : feed_open(&run->model, &run->graph->outputs, memory, outputs, fault);
-}
-
-static enum status not_shared(struct run *run, struct fault *fault)
-{
-    if (run->options->buffers == BUFFERS_AUTO) {
-        say("buffers plain: %s", run->buffers.reason);
-        return RUN_OK;
-    }
-    fault_set(fault, RUN_REFUSED, "the buffers cannot be shared with the DSP");
-    fault_evidence(fault, "%s", run->buffers.reason);
-    fault_fix(fault, "--buffers auto runs with plain buffers then");
-    return RUN_REFUSED;
-}
-
-static enum status open_buffers(struct run *run, struct fault *fault)
-{
-    struct buffers *buffers = &run->buffers;
-    if (run->options->buffers == BUFFERS_PLAIN)
-        return open_both(run, NULL, &run->inputs, &run->outputs, fault);
-    if (shared_open(&buffers->memory, buffers->reason)) {
-        enum status status = open_both(run, &buffers->memory, &run->inputs, &run->outputs, fault);
-        if (!status)
-            return RUN_OK;
-        snprintf(buffers->reason, sizeof buffers->reason, "FastRPC gives no memory (rpcmem_alloc)");
-        feed_close(&run->inputs);
-        feed_close(&run->outputs);
-    }
-    enum status status = not_shared(run, fault);
-    return status ? status : open_both(run, NULL, &run->inputs, &run->outputs, fault);
-}
-
-/* Every file that the run needs, checked before the device is opened. */
-static enum status open_files(struct run *run, struct fault *fault)
-{
-    const struct options *options = run->options;
-    enum status status = open_buffers(run, fault);
-    if (!status)
-        status = samples_open(&run->graph->inputs, options, &run->samples, fault);
-    if (!status && options->duration > 0 && run->samples.count > 1) {
-        status = fault_set(fault, RUN_USAGE, "--duration is for one sample; --iterations counts for each of several");
-        fault_evidence(fault, "found %zu samples", run->samples.count);
-    }
-    if (!status)
-        status = outputs_open(&run->outputs, &run->samples, options, &run->results, fault);
-    if (!status)
-        status = compare_open(&run->results, options, &run->compare, fault);
-    if (!status)
-        status = samples_load(&run->samples, 0, &run->inputs, fault);
+    enum status status = RUN_OK;
+    for (uint32_t i = 0; !status && i < feed->io->count; i++)
+        status = feed_allocate(feed, i, fault);
     return status;
 }
 
-/* ---- the device ---- */
-
-static void vote(struct run *run)
+static enum status open_buffers(struct run *run, struct hexrun *handle, struct fault *fault)
 {
-    struct power *power = &run->power;
-    bool conf_rpc = !run->options->power && run->config->has_rpc_polling;
-    power->rpc_latency_us = run->config->rpc_latency_us;
-    power->rpc_polling_us = conf_rpc ? run->config->rpc_polling_us : power->profile->rpc_polling_us;
-    if (run->unit->unit == UNIT_NPU)
-        power_vote(power, &run->libraries);
-    else
-        snprintf(power->reason, sizeof power->reason, "only the npu takes votes");
-    if (run->config->simulator && power->applied)
-        snprintf(power->reason, sizeof power->reason, "taken by the simulator, which has no clocks to change");
-    power_say(power);
-}
-
-static enum status open_profile(struct run *run, struct fault *fault)
-{
-    static const uint32_t LEVELS[] = {[PROFILE_BASIC] = QNN_PROFILE_BASIC, [PROFILE_DETAILED] = QNN_PROFILE_DETAILED};
-    if (run->options->profile == PROFILE_NONE)
-        return RUN_OK;
-    enum status status = profile_open(&run->profile, &run->libraries.backend->call, run->session.backend,
-                                      LEVELS[run->options->profile], fault);
-    run->session.profile = run->profile.handle;
-    return status;
-}
-
-static enum status share_buffers(struct run *run, struct fault *fault)
-{
-    struct buffers *buffers = &run->buffers;
-    const struct qnn_functions *call = &run->libraries.backend->call;
-    if (!run->inputs.memory)
-        return RUN_OK;
-    buffers->shared = feed_register(&run->inputs, call, run->session.context, buffers->reason) &&
-                      feed_register(&run->outputs, call, run->session.context, buffers->reason);
-    if (buffers->shared)
-        return RUN_OK;
-    feed_unregister(&run->inputs);
-    return not_shared(run, fault);
+    enum status status = handle_lane(handle, run->options->graph, &run->lane, fault);
+    if (!status)
+        status = allocate(&run->lane->inputs, fault);
+    return status ? status : allocate(&run->lane->outputs, fault);
 }
 
 static enum status open_times(struct run *run, struct fault *fault)
@@ -180,69 +79,68 @@ static enum status open_times(struct run *run, struct fault *fault)
     return times_open(&run->times, expected) ? RUN_OK : fault_memory(fault);
 }
 
-static enum status open_model(struct run *run, struct fault *fault)
+/* Every file that the run needs, checked before the device is opened. */
+static enum status open_files(void *context, struct hexrun *handle, bool *units_own, struct fault *fault)
 {
-    enum status status = check_interrupt(fault);
-    uint64_t begin = platform_now_us();
+    struct run *run = context;
+    const struct options *options = run->options;
+    (void)units_own;
+    enum status status = open_buffers(run, handle, fault);
     if (!status)
-        status = session_create_device(&run->session, simulated_soc(run->config, &run->choice), fault);
-    if (!status) {
-        vote(run);
-        status = check_interrupt(fault);
+        status = samples_open(&run->lane->graph->inputs, options, &run->samples, fault);
+    if (!status && options->duration > 0 && run->samples.count > 1) {
+        status = fault_set(fault, RUN_USAGE, "--duration is for one sample; --iterations counts for each of several");
+        fault_evidence(fault, "found %zu samples", run->samples.count);
     }
     if (!status)
-        status = open_profile(run, fault);
+        status = outputs_open(&run->lane->outputs, &run->samples, options, &run->results, fault);
     if (!status)
-        status = session_open_graph(&run->session, &run->model, run->graph, fault);
-    run->timings.create = platform_now_us() - begin;
+        status = compare_open(&run->results, options, &run->compare, fault);
     if (!status)
-        status = profile_collect(&run->profile, &run->profile.create, fault);
-    if (!status)
-        status = share_buffers(run, fault);
-    return status ? status : check_interrupt(fault);
+        status = samples_load(&run->samples, 0, &run->lane->inputs, fault);
+    return status ? status : open_times(run, fault);
 }
 
-/* Everything up to the first execution. What is wrong with the command line is wrong on every unit. */
-static enum status get_ready(struct run *run, bool *units_own, struct fault *fault)
+static enum status open_profile(void *context, struct hexrun *handle, struct fault *fault)
 {
-    enum status status = prepare(run, units_own, fault);
-    if (status)
-        return status;
-    *units_own = false;
-    status = model_choose_graph(&run->model, run->options->graph, &run->graph, fault);
-    if (!status)
-        status = open_files(run, fault);
-    if (!status)
-        status = open_times(run, fault);
-    if (status)
-        return status;
-    *units_own = true;
-    return open_model(run, fault);
+    static const uint32_t LEVELS[] = {[PROFILE_BASIC] = QNN_PROFILE_BASIC, [PROFILE_DETAILED] = QNN_PROFILE_DETAILED};
+    struct run *run = context;
+    if (run->options->profile == PROFILE_NONE)
+        return RUN_OK;
+    enum status status = profile_open(&run->profile, &handle->libraries.backend->call, handle->session.backend,
+                                      LEVELS[run->options->profile], fault);
+    handle->session.profile = run->profile.handle;
+    return status;
+}
+
+static void close_files(void *context)
+{
+    struct run *run = context;
+    profile_stop(&run->profile);
+    compare_close(&run->compare);
+    outputs_close(&run->results);
+    samples_close(&run->samples);
+    profile_close(&run->profile);
+    times_close(&run->times);
+    run->lane = NULL;
 }
 
 /* ---- executing ---- */
 
-static enum status execute_with(struct run *run, const struct feed *inputs, const struct feed *outputs,
-                                qnn_handle profile, uint64_t *took, struct fault *fault)
-{
-    uint64_t begin = platform_now_us();
-    qnn_error code =
-        run->libraries.backend->call.graph_execute(run->session.graph, feed_tensors(inputs), inputs->io->count,
-                                                   feed_tensors(outputs), outputs->io->count, profile, NULL);
-    *took = platform_now_us() - begin;
-    if (code)
-        return fault_from_backend(fault, code, "the graph did not execute (graphExecute)");
-    return check_interrupt(fault);
-}
-
+/* Through the same door as an app's run, with the handle's own buffers. */
 static enum status execute(struct run *run, uint64_t *took, struct fault *fault)
 {
-    enum status status = execute_with(run, &run->inputs, &run->outputs, NULL, took, fault);
-    if (!status && !run->timings.started) {
+    struct hexrun_call call = {.size = sizeof call, .graph = run->lane->graph->name};
+    if (hexrun_run(run->handle, &call)) {
+        *fault = run->handle->fault;
+        return fault->status;
+    }
+    *took = call.took_us;
+    if (!run->timings.started) {
         run->timings.started = true;
         run->timings.first = *took;
     }
-    return status;
+    return check_interrupt(fault);
 }
 
 /* The executions of one sample; the warm-up is before those of the first. */
@@ -263,6 +161,15 @@ static enum status measure(struct run *run, size_t sample, struct fault *fault)
     return status;
 }
 
+/* ---- comparing with plain buffers, profiling ---- */
+
+static enum status execute_with(struct run *run, const struct feed *inputs, const struct feed *outputs,
+                                qnn_handle profile, uint64_t *took, struct fault *fault)
+{
+    enum status status = lane_execute(run->lane, &run->handle->session, inputs, outputs, profile, took, fault);
+    return status ? status : check_interrupt(fault);
+}
+
 static bool same_data(const struct feed *a, const struct feed *b)
 {
     bool same = true;
@@ -279,7 +186,7 @@ static enum status time_plain(struct run *run, const struct feed *inputs, const 
     if (!times_open(times, count))
         return fault_memory(fault);
     for (uint32_t i = 0; i < inputs->io->count; i++)
-        memcpy(inputs->data[i], run->inputs.data[i], tensor_bytes(&inputs->io->tensors[i]));
+        memcpy(inputs->data[i], run->lane->inputs.data[i], tensor_bytes(&inputs->io->tensors[i]));
     enum status status = execute_with(run, inputs, outputs, NULL, &took, fault);
     for (uint64_t i = 0; !status && i < count; i++) {
         status = execute_with(run, inputs, outputs, NULL, &took, fault);
@@ -292,15 +199,18 @@ static enum status time_plain(struct run *run, const struct feed *inputs, const 
 /* What sharing gains, and whether it computes the same: a cache that is not kept coherent shows here. */
 static enum status compare_with_plain(struct run *run, struct fault *fault)
 {
+    const struct model *model = &run->handle->model;
     struct feed inputs = {0}, outputs = {0};
     struct times times = {0};
-    enum status status = open_both(run, NULL, &inputs, &outputs, fault);
+    enum status status = feed_open(model, &run->lane->graph->inputs, NULL, &inputs, fault);
+    if (!status)
+        status = feed_open(model, &run->lane->graph->outputs, NULL, &outputs, fault);
     if (!status)
         status = time_plain(run, &inputs, &outputs, &times, fault);
     if (!status) {
-        run->buffers.plain = times_summary(&times);
-        run->buffers.same_outputs = same_data(&run->outputs, &outputs);
-        if (!run->buffers.same_outputs)
+        run->sharing.plain = times_summary(&times);
+        run->sharing.same_outputs = same_data(&run->lane->outputs, &outputs);
+        if (!run->sharing.same_outputs)
             say("warning: shared and plain buffers do not give the same outputs");
     }
     times_close(&times);
@@ -315,21 +225,24 @@ static enum status take_profile(struct run *run, struct fault *fault)
     uint64_t took;
     if (!run->profile.handle)
         return RUN_OK;
-    enum status status = execute_with(run, &run->inputs, &run->outputs, run->profile.handle, &took, fault);
+    enum status status =
+        execute_with(run, &run->lane->inputs, &run->lane->outputs, run->profile.handle, &took, fault);
     return status ? status : profile_collect(&run->profile, &run->profile.execute, fault);
 }
 
+/* ---- a whole run ---- */
+
 static enum status run_sample(struct run *run, size_t sample, struct fault *fault)
 {
-    enum status status = sample ? samples_load(&run->samples, sample, &run->inputs, fault) : RUN_OK;
+    enum status status = sample ? samples_load(&run->samples, sample, &run->lane->inputs, fault) : RUN_OK;
     if (!status)
         status = measure(run, sample, fault);
     if (sample + 1 == run->samples.count) {
-        if (!status && run->buffers.shared)
+        if (!status && run->lane->shared)
             status = compare_with_plain(run, fault);
         if (!status)
             status = take_profile(run, fault);
-        power_release(&run->power);
+        power_release(&run->handle->power);
     }
     if (!status)
         status = outputs_take(&run->results, sample, fault);
@@ -341,12 +254,19 @@ static enum status run_sample(struct run *run, size_t sample, struct fault *faul
 enum status run_execute(struct run *run, const struct options *options, struct fault *fault)
 {
     platform_watch_interrupts();
-    enum status status = begin(run, options, fault);
+    *run = (struct run){.options = options};
+    run->steps = (struct handle_steps){.context = run,
+                                       .described = open_files,
+                                       .opening = open_profile,
+                                       .undo = close_files,
+                                       .interrupted = platform_interrupted};
+    enum status status = open_model(run, &run->steps, fault);
     if (!status)
-        status = units_try(run, get_ready, fault);
+        status = profile_collect(&run->profile, &run->profile.create, fault);
     for (size_t sample = 0; !status && sample < run->samples.count; sample++)
         status = run_sample(run, sample, fault);
-    power_release(&run->power);
+    if (run->handle)
+        power_release(&run->handle->power);
     if (!status) {
         outputs_finish(&run->results);
         run->timings.each = times_summary(&run->times);
@@ -357,36 +277,11 @@ enum status run_execute(struct run *run, const struct options *options, struct f
     return status;
 }
 
-static void close_all(struct run *run)
-{
-    power_release(&run->power);
-    feed_unregister(&run->inputs);
-    feed_unregister(&run->outputs);
-    profile_stop(&run->profile);
-    session_stop(&run->session);
-    compare_close(&run->compare);
-    outputs_close(&run->results);
-    samples_close(&run->samples);
-    feed_close(&run->inputs);
-    feed_close(&run->outputs);
-    profile_close(&run->profile);
-    times_close(&run->times);
-    model_close(&run->model);
-}
-
-void run_close_unit(struct run *run)
-{
-    struct run rest = {.options = run->options,
-                       .config = run->config,
-                       .passed_over = run->passed_over,
-                       .power.profile = run->power.profile};
-    close_all(run);
-    *run = rest;
-}
-
 void run_close(struct run *run)
 {
-    close_all(run);
-    free(run->config);
+    if (run->handle)
+        power_release(&run->handle->power);
+    close_files(run);
+    handle_close(run->handle);
     *run = (struct run){0};
 }

@@ -4,15 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "run.h"
+#include "handle.h"
 
-static enum status finalize_all(struct run *run, struct fault *fault)
+static enum status finalize_all(struct hexrun *handle, struct fault *fault)
 {
     enum status status = RUN_OK;
-    if (run->model.asset == ASSET_CONTEXT)
-        return fault_set(fault, RUN_USAGE, "the model for %s is a context binary already", run->choice.variant->soc);
-    for (uint32_t i = 0; !status && i < run->model.graph_count; i++)
-        status = session_finalize(&run->session, &run->model.graphs[i], fault);
+    if (handle->model.asset == ASSET_CONTEXT)
+        return fault_set(fault, RUN_USAGE, "the model for %s is a context binary already", handle->choice.variant->soc);
+    for (uint32_t i = 0; !status && i < handle->model.graph_count; i++)
+        status = session_finalize(&handle->session, &handle->model.graphs[i], fault);
     return status;
 }
 
@@ -58,16 +58,16 @@ static enum status another(struct fault *fault, const char *what, uint32_t found
 }
 
 /* The SoC is only ours to choose on the simulator; a backend that misread the choice builds for its oldest. */
-static enum status judge(const struct run *run, const struct model *stored, struct fault *fault)
+static enum status judge(const struct hexrun *handle, const struct model *stored, struct fault *fault)
 {
-    const struct variant *wanted = run->choice.variant;
+    const struct variant *wanted = handle->choice.variant;
     const struct graph *graph;
-    if (stored->graph_count != run->model.graph_count)
-        return another(fault, "graphs", stored->graph_count, run->model.graph_count);
-    for (uint32_t i = 0; i < run->model.graph_count; i++)
-        if (model_choose_graph(stored, run->model.graphs[i].name, &graph, fault))
+    if (stored->graph_count != handle->model.graph_count)
+        return another(fault, "graphs", stored->graph_count, handle->model.graph_count);
+    for (uint32_t i = 0; i < handle->model.graph_count; i++)
+        if (model_choose_graph(stored, handle->model.graphs[i].name, &graph, fault))
             return RUN_REFUSED;
-    if (run->unit->unit != UNIT_NPU || !run->config->simulator)
+    if (handle->unit->unit != UNIT_NPU || !handle->config->simulator)
         return RUN_OK;
     if (stored->hexagon != wanted->hexagon)
         return another(fault, "Hexagon", stored->hexagon, wanted->hexagon);
@@ -77,12 +77,12 @@ static enum status judge(const struct run *run, const struct model *stored, stru
     return RUN_OK;
 }
 
-static enum status read_back(const struct run *run, const char *path, struct saved *out, struct fault *fault)
+static enum status read_back(const struct hexrun *handle, const char *path, struct saved *out, struct fault *fault)
 {
     struct model stored;
-    enum status status = model_open(&run->libraries, path, &stored, fault);
+    enum status status = model_open(&handle->libraries, path, &stored, fault);
     if (!status)
-        status = judge(run, &stored, fault);
+        status = judge(handle, &stored, fault);
     out->bytes = stored.binary.size;
     out->soc_model = stored.soc_model;
     out->hexagon = stored.hexagon;
@@ -100,27 +100,34 @@ static enum status replace(const char *from, const char *to, struct fault *fault
     return RUN_UNAVAILABLE;
 }
 
-enum status save_context(struct run *run, struct saved *out, struct fault *fault)
+/* Under another name, read back, judged, and given its own. What did not come so far is removed. */
+static enum status store(struct hexrun *handle, const char *draft, const void *binary, uint64_t size,
+                         struct saved *out, struct fault *fault)
 {
-    char draft[PATH_CAPACITY];
-    void *binary = NULL;
-    uint64_t size = 0;
-    *out = (struct saved){.file = run->options->save_context};
-    int length = snprintf(draft, sizeof draft, "%s.part", out->file);
-    if (length < 0 || (size_t)length >= sizeof draft)
-        return fault_set(fault, RUN_USAGE, "the path of --save-context is too long");
-    enum status status = finalize_all(run, fault);
+    enum status status = write_file(draft, binary, size, fault);
     if (!status)
-        status = get_binary(&run->session, &binary, &size, fault);
-    if (!status)
-        status = write_file(draft, binary, size, fault);
-    free(binary);
-    if (status)
-        return status;
-    status = read_back(run, draft, out, fault);
+        status = read_back(handle, draft, out, fault);
     if (!status)
         status = replace(draft, out->file, fault);
     if (status)
         platform_remove(draft);
+    return status;
+}
+
+enum status save_context(struct hexrun *handle, const char *file, struct saved *out, struct fault *fault)
+{
+    char draft[PATH_CAPACITY];
+    void *binary = NULL;
+    uint64_t size = 0;
+    *out = (struct saved){.file = file};
+    int length = snprintf(draft, sizeof draft, "%s.part", out->file);
+    if (length < 0 || (size_t)length >= sizeof draft)
+        return fault_set(fault, RUN_USAGE, "the path of --save-context is too long");
+    enum status status = finalize_all(handle, fault);
+    if (!status)
+        status = get_binary(&handle->session, &binary, &size, fault);
+    if (!status)
+        status = store(handle, draft, binary, size, out, fault);
+    free(binary);
     return status;
 }

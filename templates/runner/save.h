@@ -6,7 +6,7 @@
 
 #include "status.h"
 
-struct run;
+struct hexrun;
 
 /* What the stored file says about itself. */
 struct saved {
@@ -15,8 +15,8 @@ struct saved {
     uint32_t soc_model, hexagon; /* 0: not told */
 };
 
-/* Prepares every graph of the run's model and stores the context as options->save_context. The file is read
- * back and judged under another name first, so that under its own there is a good one or none. */
-enum status save_context(struct run *run, struct saved *out, struct fault *fault);
+/* Prepares every graph of the model and stores the context as `file`. It is read back and judged under another
+ * name first, so that under its own there is a good one or none. */
+enum status save_context(struct hexrun *handle, const char *file, struct saved *out, struct fault *fault);
 
 #endif

@@ -154,26 +154,31 @@ enum status session_finalize(struct session *session, const struct graph *graph,
 }
 
 /* A context binary is opened once. A second try after a 5xxx has rebooted phones, so there is none. */
-enum status session_open_graph(struct session *session, const struct model *model, const struct graph *graph,
-                               struct fault *fault)
+enum status session_open_context(struct session *session, const struct model *model, struct fault *fault)
 {
-    const struct qnn_functions *call = &session->libraries->backend->call;
     struct settings settings;
+    if (model->asset != ASSET_CONTEXT)
+        return RUN_OK;
+    context_settings(session, true, &settings);
+    qnn_error code = session->libraries->backend->call.context_create_from_binary(
+        session->backend, session->device, settings.count ? settings.list : NULL, model->binary.data,
+        model->binary.size, &session->context, session->profile);
+    if (!code)
+        return RUN_OK;
+    fault_from_backend(fault, code, "the backend refuses the context binary (contextCreateFromBinary)");
+    fault_evidence(fault, "compiled by QAIRT %s, opened by %s", model->build ? model->build : "of unknown build",
+                   session->libraries->build);
+    return RUN_BACKEND;
+}
+
+enum status session_open_graph(struct session *session, const struct model *model, const struct graph *graph,
+                               qnn_handle *out, struct fault *fault)
+{
     if (model->asset != ASSET_CONTEXT) {
-        session->graph = graph->handle;
+        *out = graph->handle;
         return session_finalize(session, graph, fault);
     }
-    context_settings(session, true, &settings);
-    qnn_error code = call->context_create_from_binary(session->backend, session->device,
-                                                      settings.count ? settings.list : NULL, model->binary.data,
-                                                      model->binary.size, &session->context, session->profile);
-    if (code) {
-        fault_from_backend(fault, code, "the backend refuses the context binary (contextCreateFromBinary)");
-        fault_evidence(fault, "compiled by QAIRT %s, opened by %s", model->build ? model->build : "of unknown build",
-                       session->libraries->build);
-        return RUN_BACKEND;
-    }
-    code = call->graph_retrieve(session->context, graph->name, &session->graph);
+    qnn_error code = session->libraries->backend->call.graph_retrieve(session->context, graph->name, out);
     if (code)
         return fault_from_backend(fault, code, "the context does not give up its graph %.256s (graphRetrieve)",
                                   graph->name);

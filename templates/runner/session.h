@@ -8,7 +8,7 @@
 
 struct session {
     const struct libraries *libraries;
-    qnn_handle log, backend, device, context, graph;
+    qnn_handle log, backend, device, context;
     qnn_handle profile; /* that opening the graph reports to, or NULL */
 };
 
@@ -27,9 +27,12 @@ enum status session_create_context(struct session *session, struct fault *fault)
 
 enum status session_finalize(struct session *session, const struct graph *graph, struct fault *fault);
 
-/* From the context binary, or by finalizing what is composed. */
+/* The context of a context binary; what is composed has its own already. */
+enum status session_open_context(struct session *session, const struct model *model, struct fault *fault);
+
+/* The graph, ready to execute: out of the context binary, or by finalizing what is composed. */
 enum status session_open_graph(struct session *session, const struct model *model, const struct graph *graph,
-                               struct fault *fault);
+                               qnn_handle *out, struct fault *fault);
 
 void session_stop(struct session *session);
 

@@ -56,12 +56,25 @@ void fault_fix(struct fault *fault, const char *format, ...)
     va_end(arguments);
 }
 
+static struct {
+    void (*line)(void *context, const char *text);
+    void *context;
+} listener;
+
+void say_to(void (*line)(void *context, const char *text), void *context)
+{
+    listener.line = line;
+    listener.context = context;
+}
+
 void say(const char *format, ...)
 {
+    char text[2 * FAULT_TEXT];
     va_list arguments;
-    fputs("hexrun: ", stderr);
+    if (!listener.line)
+        return;
     va_start(arguments, format);
-    vfprintf(stderr, format, arguments);
+    vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    fputc('\n', stderr);
+    listener.line(listener.context, text);
 }

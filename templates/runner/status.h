@@ -43,7 +43,10 @@ enum status fault_memory(struct fault *fault);
 void fault_evidence(struct fault *fault, const char *format, ...) HEXRUN_PRINTF(2, 3);
 void fault_fix(struct fault *fault, const char *format, ...) HEXRUN_PRINTF(2, 3);
 
-/* A line on stderr for the person who watches; never part of a result. */
+/* Where `say` goes, for the whole process; NULL, as at the beginning: nowhere. */
+void say_to(void (*line)(void *context, const char *text), void *context);
+
+/* A line for the person who watches; never part of a result. */
 void say(const char *format, ...) HEXRUN_PRINTF(1, 2);
 
 #endif

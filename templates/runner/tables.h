@@ -7,13 +7,11 @@
 
 extern const char HEXRUN_VERSION[];
 
-/* An error code people meet: a QNN code (16 bits) or a FastRPC code (32 bits, 0x8000xxxx). */
-struct error_row {
-    uint32_t code;
-    const char *name, *sentence, *look_first;
-};
-extern const struct error_row ERROR_ROWS[];
-extern const size_t ERROR_ROW_COUNT;
+/* Error codes people meet: QNN codes (16 bits) and FastRPC codes (32 bits, 0x8000xxxx). For each of them three
+ * strings, one behind the other: name, sentence, look_first. A table of pointers would be twice as long. */
+extern const uint32_t ERROR_CODES[];
+extern const size_t ERROR_CODE_COUNT;
+extern const char ERROR_WORDS[];
 
 struct error_range {
     uint32_t first, last;
@@ -51,8 +49,7 @@ extern const size_t SOC_NAME_COUNT;
 
 /* ---- for hexrun --doctor; see targets/doctor.toml ---- */
 
-/* Rows of three strings, one behind the other, and an empty one at the end: tables of pointers would be twice
- * as long. Systems are told by their first letters: l, a, w, q. */
+/* Rows of three strings, one behind the other, and an empty one at the end. Systems are told by their first letters: l, a, w, q. */
 extern const char DOCTOR_PLACES[]; /* kind, systems, value */
 extern const char DOCTOR_ADVICE[]; /* id, systems, text */
 

@@ -5,7 +5,7 @@
 #include "config.h"
 #include "status.h"
 
-struct run;
+struct hexrun;
 
 /* Units that could not be used, in the order in which they were tried. */
 struct passed_over {
@@ -16,11 +16,11 @@ struct passed_over {
     size_t count;
 };
 
-/* Brings run->unit as far as it is to come. `units_own` says whether a fault is the unit's own, so that
+/* Brings handle->unit as far as it is to come. `units_own` says whether a fault is the unit's own, so that
  * another unit may do better. */
-typedef enum status (*unit_attempt)(struct run *run, bool *units_own, struct fault *fault);
+typedef enum status (*unit_attempt)(struct hexrun *handle, bool *units_own, struct fault *fault);
 
-/* The first unit that succeeds stays in run->unit; every other one is said to be passed over, with its fault. */
-enum status units_try(struct run *run, unit_attempt attempt, struct fault *fault);
+/* The first unit that succeeds stays in handle->unit; every other one is said to be passed over, with its fault. */
+enum status units_try(struct hexrun *handle, unit_attempt attempt, struct fault *fault);
 
 #endif

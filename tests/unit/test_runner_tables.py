@@ -21,12 +21,17 @@ CORE_PROFILES = {"burst", "sustained_high_performance", "high_performance", "bal
 }
 
 
-def test_every_error_row_is_in_the_generated_source_once():
-    source = generated_tables()
+def test_every_error_row_is_in_the_generated_source_once_and_in_its_place():
+    source, rows = generated_tables(), table("errors")["error"]
+    codes = re.search(r"ERROR_CODES\[\] = \{(.*?)\};", source)
+    words = re.search(r"ERROR_WORDS\[\] =\n(.*?)\n    ;", source, re.DOTALL)
+    assert codes and words
 
-    for row in table("errors")["error"]:
-        assert source.count(f"{{{row['code']:#x}u, ") == 1
-    assert f"ERROR_ROW_COUNT = {len(table('errors')['error'])};" in source
+    names = [line.strip()[1:].split("\\000")[0] for line in words[1].splitlines()]
+
+    assert [int(code, 16) for code in codes[1].split(", ")] == [row["code"] for row in rows]
+    assert names == [row["name"] for row in rows]
+    assert f"ERROR_CODE_COUNT = {len(rows)};" in source
 
 
 def test_the_generated_source_carries_the_version():
