@@ -25,7 +25,8 @@ def test_every_error_row_is_in_the_generated_source_once_and_in_its_place():
     source, rows = generated_tables(), table("errors")["error"]
     codes = re.search(r"ERROR_CODES\[\] = \{(.*?)\};", source)
     words = re.search(r"ERROR_WORDS\[\] =\n(.*?)\n    ;", source, re.DOTALL)
-    assert codes and words
+    assert codes is not None
+    assert words is not None
 
     names = [line.strip()[1:].split("\\000")[0] for line in words[1].splitlines()]
 
