@@ -332,7 +332,7 @@ def context_for_the_full_dsp(case: Case) -> Iterable[Said]:
             yield _of_another_arch(file, facts, soc)
 
 
-@rule("HEX315", severity=Severity.ERROR)
+@rule("HEX315", severity=Severity.ERROR, wish=True)
 def context_compiled_as_asked(case: Case) -> Iterable[Said]:
     """A compiler ignores an option that it does not understand, and says nothing."""
     for file, facts, soc in _contexts(case):

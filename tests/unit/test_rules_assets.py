@@ -136,12 +136,12 @@ def test_HEX319_fires_for_a_format_that_is_later_than_the_release_in_the_file():
 
 
 def test_HEX319_fires_across_the_change_of_format_between_known_releases():
-    said = {"qairt_build": "v2.48.0.260626120635", "backend_api": "5.48.0"}
-    case = with_facts(with_release(sound_case(), "2.48.0"), CONTEXT, **said)
+    said = {"qairt_build": "v2.45.0.260326154327", "backend_api": "5.45.0"}
+    case = with_facts(with_release(sound_case(), "2.45.0"), CONTEXT, **said)
 
     (finding,) = [f for f in findings(case) if f.file == CONTEXT]
 
-    assert (finding.rule, finding.wanted) == ("HEX319", "3.x or earlier, which QAIRT 2.48.0 reads")
+    assert (finding.rule, finding.wanted) == ("HEX319", "3.x or earlier, which QAIRT 2.45.0 reads")
 
 
 def test_HEX319_is_silent_for_earlier_formats_and_for_releases_after_the_last_known():
@@ -342,6 +342,12 @@ def test_HEX315_fires_for_options_that_the_compiler_ignored():
     assert finding.rule == "HEX315"
     assert finding.found == "graph g: optimization 1, vtcm_mb 4"
     assert finding.wanted == "optimization 3, vtcm_mb 2"
+
+
+def test_HEX315_is_silent_about_files_of_which_nobody_knows_what_was_asked():
+    case = with_graph(sound_case(), CONTEXT, optimization=1)
+
+    assert "HEX315" not in spoken(case.model_copy(update={"inferred": True}))
 
 
 def test_HEX315_is_silent_about_what_was_not_asked_and_what_is_not_recorded():
