@@ -13,11 +13,14 @@ from typing import NamedTuple
 
 from packager import resources
 from packager.store import Store
+from tests.make.elf import hexagon_skel
 
 HERE = Path(__file__).parent
 LIBRARIES = Path("/usr/aarch64-linux-gnu/lib")
 PROCESSOR = "processor\t: 0\nCPU implementer\t: 0x51\nCPU architecture: 8\nCPU part\t: 0x001\n"
 PROCESSORS = {"possible": "0-1", "present": "0-1", "online": "0-1", "kernel_max": "511"}
+# What the firmware of a board keeps for its DSP, as far as somebody looks for it.
+OF_THE_DSP = ("fastrpc_shell_unsigned_3", "libc++.so.1", "libc++abi.so.1")
 SECONDS = 300
 
 
@@ -62,6 +65,9 @@ class Board:
             (root / name).write_text(text)
         (root / "lib").symlink_to(LIBRARIES)
         (root / "usr/lib").mkdir(parents=True)
+        (root / "usr/lib/dsp").mkdir()
+        for name in OF_THE_DSP:
+            (root / "usr/lib/dsp" / name).write_bytes(hexagon_skel(kind.hexagon, needed=(), soname=name))
         if dsp:
             shutil.copyfile(stand_in(store), root / "usr/lib/libcdsprpc.so")
 
@@ -74,6 +80,19 @@ class Board:
         self, program: Path, *arguments: object, environment: Mapping[str, str] | None = None
     ) -> subprocess.CompletedProcess[str]:
         """Run a program of the board. Paths outside the board's file system are this machine's."""
+        process = self.start(program, *arguments, environment=environment)
+        with process:
+            try:
+                out, err = process.communicate(timeout=SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                raise
+        return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+    def start(
+        self, program: Path, *arguments: object, environment: Mapping[str, str] | None = None
+    ) -> subprocess.Popen[str]:
+        """Start a program of the board, its streams in pipes."""
         qemu = shutil.which("qemu-aarch64-static")
         assert qemu, "qemu-user-static is not installed"
         assert LIBRARIES.is_dir(), "libstdc++6-arm64-cross and libatomic1-arm64-cross are not installed"
@@ -85,13 +104,12 @@ class Board:
         }
         # A board's programs get their own environment: this machine's search paths are none of theirs.
         settings = [word for name, value in told.items() for word in ("-E", f"{name}={value}")]
-        return subprocess.run(
+        return subprocess.Popen(
             [qemu, "-L", str(self.root), *settings, str(program), *map(str, arguments)],
-            capture_output=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             text=True,
             errors="replace",
-            check=False,
-            timeout=SECONDS,
             env={"PATH": os.environ.get("PATH", "")},
         )
 

@@ -6,7 +6,7 @@
  * skel. So what the backend says about files, versions and contexts is its own verdict; numbers mean nothing.
  *
  * LAB_DSP_ARCH     what the DSP calls its architecture, 0x73 for v73
- * LAB_DSP_JOURNAL  a file that gets a line for each skel that was opened or not found
+ * LAB_DSP_JOURNAL  a file that gets a line for each skel that was opened or not found, and for each vote
  */
 #define _GNU_SOURCE
 #include <ctype.h>
@@ -60,9 +60,22 @@ EXPORT int remote_handle_control(uint32_t request, void *data, uint32_t size)
     return OK;
 }
 
+enum { SET_LATENCY = 1, BY_QOS = 1, BY_POLLING = 3 };
+
+struct latency {
+    uint32_t kind, microseconds;
+};
+
 EXPORT int remote_handle64_control(uint64_t handle, uint32_t request, void *data, uint32_t size)
 {
-    (void)handle, (void)request, (void)data, (void)size;
+    const struct latency *asked = data;
+    char text[32];
+    (void)handle;
+    if (request != SET_LATENCY || size < sizeof *asked)
+        return OK;
+    snprintf(text, sizeof text, "%u us", asked->microseconds);
+    if (asked->kind == BY_QOS || asked->kind == BY_POLLING)
+        note(asked->kind == BY_QOS ? "latency" : "polling", text);
     return OK;
 }
 
@@ -249,12 +262,35 @@ struct id_record {
     char text[ID_SIZE];
 };
 
-enum { RUN_COMMAND = 4, MAP_MEMORY = 9 };
+/* A command for the skel. Behind its head a vote stands as the backend's interface takes it: DCVS v3. */
+struct command {
+    uint32_t size, kind, reserved[6];
+    uint32_t id, set_dcvs, dcvs, mode, set_sleep, sleep_us, set_sleep_off, sleep_off;
+    uint32_t set_bus, bus[3], set_core, core[3];
+};
+_Static_assert(sizeof(struct command) == 96, "as the backends of 2.48 and 2.51 send it");
+
+enum { RUN_COMMAND = 4, MAP_MEMORY = 9, VOTE = 0x17, GIVE_BACK = 0x18 };
+
+static void note_vote(const union argument *argument)
+{
+    const struct command *command = argument->buffer.data;
+    char text[128];
+    if (!command || argument->buffer.size != sizeof *command)
+        return;
+    snprintf(text, sizeof text, "dcvs %u mode 0x%x sleep %u us bus 0x%x core 0x%x", command->dcvs, command->mode,
+             command->sleep_us, command->bus[1], command->core[1]);
+    if (command->kind == VOTE)
+        note("vote", text);
+    else if (command->kind == GIVE_BACK)
+        note("vote", "given back");
+}
 
 static void run_command(const struct call *call)
 {
     if (call->in_count < 4 || call->out_count < 3)
         return;
+    note_vote(&call->in[1]);
     void *to = call->out[2].buffer.data, *from = call->in[3].buffer.data;
     size_t size = call->out[2].buffer.size;
     if (size > call->in[3].buffer.size)
