@@ -20,6 +20,7 @@ from pathlib import Path
 from packager.manifest import load
 from packager.plan import make_plan
 from packager.report import human_size, show, table
+from tests.bench import runner
 from tests.bench.packing import Job, bundle_of_files, measure, peak_memory
 
 REPEATS = 5
@@ -103,6 +104,7 @@ def main(manifest: Path) -> None:
             )  # fmt: skip
         shutil.rmtree(dist)
     show(rows)
+    runner.main()
 
 
 if __name__ == "__main__":
