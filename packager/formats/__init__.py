@@ -31,6 +31,7 @@ _WRITERS = {
     "deb": "deb:Deb",
     "ipk": "ipk:Ipk",
     "zip": "zip:Zip",
+    "adb": "adb:Adb",
 }
 
 

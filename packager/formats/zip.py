@@ -5,6 +5,7 @@ from __future__ import annotations
 import stat
 import time
 import zipfile
+from collections.abc import Iterable
 from typing import BinaryIO
 
 from packager.bundle import Bundle
@@ -33,13 +34,18 @@ class Zip:
         Times are UTC in steps of two seconds, from 1980 to 2107: the format can say no other.
         """
         root = f"{plan.package.name}-{plan.package.version}"
-        with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive:
-            for member in in_order(members_below(root, bundle), folders=False):
-                with archive.open(_info(member, epoch), "w", force_zip64=needs_zip64(member.size)) as stream:
-                    if member.target is not None:
-                        stream.write(member.target.encode())
-                    for block in member.blocks():
-                        stream.write(block)
+        write_zip(out, members_below(root, bundle), epoch=epoch)
+
+
+def write_zip(out: BinaryIO, members: Iterable[Member], *, epoch: int) -> None:
+    """Write members in byte order of their paths; see `Zip` for how, and for what it raises."""
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive:
+        for member in in_order(members, folders=False):
+            with archive.open(_info(member, epoch), "w", force_zip64=needs_zip64(member.size)) as stream:
+                if member.target is not None:
+                    stream.write(member.target.encode())
+                for block in member.blocks():
+                    stream.write(block)
 
 
 def needs_zip64(size: int) -> bool:
