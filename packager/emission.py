@@ -8,14 +8,15 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from packager.bundle import Bundle
 from packager.errors import HexpackError, InputUnavailable, VerificationFailed
 from packager.facts.archive import read_archive
+from packager.facts.types import ArchiveMember
 from packager.files import Blob, digest, written_whole
-from packager.formats import by_id
+from packager.formats import Rearranged, by_id
 from packager.model import Frozen
 from packager.plan_model import PackagePlan, TargetPlan
 
@@ -42,9 +43,13 @@ class Emission:
     def write(self, plan: TargetPlan, package: PackagePlan, bundle: Bundle, epoch: int) -> Written:
         """Write one package and read it back. Raises VerificationFailed if a file is missing in it."""
         path = self._folder / package.file_name
+        form = by_id(package.format)
         with written_whole(path) as out:
-            by_id(package.format).write(plan, bundle, out, epoch=epoch)
-        _verify_closure(path, bundle)
+            form.write(plan, bundle, out, epoch=epoch)
+        if isinstance(form, Rearranged):
+            _verify_places(path, bundle, form.places(plan, bundle))
+        else:
+            _verify_closure(path, bundle)
         done = Written(file_name=package.file_name, format=package.format, blob=digest(path))
         self._written.append(done)
         return done
@@ -120,7 +125,7 @@ def _alive(process: int, folder: Path) -> bool:
 
 def _verify_closure(path: Path, bundle: Bundle) -> None:
     """Every file of the bundle is in the finished archive, with its size and under one prefix."""
-    members = {member.name.removeprefix("./"): member for member in read_archive(path).members}
+    members = _members(path)
     anchor = bundle.files[0].path
     prefixes = [
         name.removesuffix(anchor) for name in members if name == anchor or name.endswith(f"/{anchor}")
@@ -132,17 +137,28 @@ def _verify_closure(path: Path, bundle: Bundle) -> None:
         ):
             return
     prefix = prefixes[0] if prefixes else ""
-    sizes = {file.path: getattr(members.get(prefix + file.path), "size", None) for file in bundle.files}
+    _verify_places(path, bundle, {file.path: prefix + file.path for file in bundle.files})
+
+
+def _verify_places(path: Path, bundle: Bundle, places: Mapping[str, str]) -> None:
+    """Every file with a place stands there in the finished archive, with its size."""
+    members = _members(path)
+    sizes = {inside: getattr(members.get(place), "size", None) for inside, place in places.items()}
     wrong = [
         f"{file.path}: found {sizes[file.path]} bytes, wanted {file.blob.size}"
         for file in bundle.files
-        if sizes[file.path] != file.blob.size
+        if file.path in sizes and sizes[file.path] != file.blob.size
     ]
-    raise VerificationFailed(
-        f"{path.name} does not hold what was staged for it",
-        evidence=wrong[:8],
-        fix="report this: the package was not published",
-    )
+    if wrong:
+        raise VerificationFailed(
+            f"{path.name} does not hold what was staged for it",
+            evidence=wrong[:8],
+            fix="report this: the package was not published",
+        )
+
+
+def _members(path: Path) -> dict[str, ArchiveMember]:
+    return {member.name.removeprefix("./"): member for member in read_archive(path).members}
 
 
 def unchanged(out: Path, packages: Sequence[Written]) -> bool:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import importlib
-from typing import BinaryIO, Protocol, cast
+from collections.abc import Mapping
+from typing import BinaryIO, Protocol, cast, runtime_checkable
 
 from packager.bundle import Bundle
 from packager.errors import ManifestError, nearest
@@ -22,6 +23,14 @@ class Format(Protocol):
         `epoch` is the time of everything inside, in seconds since 1970 UTC. Raises InputUnavailable
         when a file is not what the bundle says it is.
         """
+
+
+@runtime_checkable
+class Rearranged(Protocol):
+    """A format whose files stand elsewhere than in the tree, or that leaves some of them out."""
+
+    def places(self, plan: TargetPlan, bundle: Bundle) -> Mapping[str, str]:
+        """Path in the package of every file of the bundle that it carries, by its path in the tree."""
 
 
 # Where the writer of each format of `targets/formats.toml` is; a module is imported when it is used.

@@ -9,8 +9,9 @@ import sys
 import pytest
 
 from packager.emission import Written, emission, unchanged
-from packager.errors import InputUnavailable
+from packager.errors import InputUnavailable, VerificationFailed
 from packager.files import digest
+from packager.formats.zip import Zip
 from tests.make.bundle import bundle_of, target_plan
 
 CONTENT = {"bin/hexrun": b"#!program", "share/models/qcs9075.bin": b"context" * 1000}
@@ -53,6 +54,26 @@ def test_an_older_package_survives_a_run_that_fails(tmp_path):
         raise RuntimeError
 
     assert older.read_bytes() == b"yesterday's"
+
+
+class Elsewhere(Zip):
+    """A zip that says other places of its files than it has."""
+
+    def places(self, plan, bundle):
+        return {file.path: f"app/{file.name}" for file in bundle.files}
+
+
+def test_a_format_that_moves_files_is_held_to_the_places_that_it_names(tmp_path, monkeypatch):
+    monkeypatch.setattr("packager.emission.by_id", lambda _: Elsewhere())
+    plan = target_plan(formats=("zip",))
+
+    with (
+        pytest.raises(VerificationFailed) as refused,
+        emission(tmp_path / "dist") as output,
+    ):
+        output.write(plan, plan.packages[0], bundle_of(CONTENT, tmp_path), 0)
+
+    assert refused.value.evidence[0] == "bin/hexrun: found None bytes, wanted 9"
 
 
 def test_a_file_that_changed_after_it_was_judged_is_never_packed(tmp_path):
