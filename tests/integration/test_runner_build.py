@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
+import ctypes
 import threading
 
 import lief
 import pytest
-from runner_kit import compiled
+from runner_kit import SOURCES, compiled, run, zig
 
-from packager import catalog
+from packager import __version__, catalog
 from packager.errors import ToolFailed
-from packager.runner import build, generated_tables
+from packager.runner import build, build_library, generated_tables
 from packager.store import Store
 
 pytest_plugins = ["runner_kit"]
 
 
 def test_two_builds_in_different_folders_have_the_same_bytes(store, tmp_path):
-    other = Store(tmp_path / "another place")
+    abi, other = catalog.abis()["x86_64-linux-clang"], Store(tmp_path / "another place")
 
-    first, second = compiled(store, "x86_64-linux-clang")[0], compiled(other, "x86_64-linux-clang")[0]
+    first, second = compiled(store, abi.id)[0], compiled(other, abi.id)[0]
+    libraries = [build_library(abi, place, "static") for place in (store, other)]
 
     assert first == second
+    assert libraries[0] == libraries[1]
     assert other.path(second.blob.sha256).is_file()
 
 
@@ -92,3 +95,61 @@ def test_a_compilation_that_nobody_needs_any_more_is_ended_at_once(tmp_path):
 
     assert not list((tmp_path / "steps").glob("runner/*"))
     assert not list((tmp_path / "tmp").glob(".work-*"))
+
+
+PROGRAM = """
+#include <stdio.h>
+#include "hexrun.h"
+int main(void)
+{
+    return puts(hexrun_version()) < 0;
+}
+"""
+
+
+def test_a_shared_library_loads_and_shows_the_functions_of_its_header_alone(store):
+    made = build_library(catalog.abis()["x86_64-linux-clang"], store)
+    path = store.path(made.blob.sha256)
+
+    binary = lief.ELF.parse(str(path))
+    library = ctypes.CDLL(str(path))
+    library.hexrun_version.restype = ctypes.c_char_p
+
+    assert library.hexrun_version().decode() == __version__
+    assert made.file_name == "libhexrun.so"
+    names = {str(symbol.name) for symbol in binary.exported_symbols}
+    assert "hexrun_version" in names
+    assert all(name.startswith("hexrun_") for name in names)
+
+
+def test_a_static_library_links_into_a_program(store, tmp_path):
+    made = build_library(catalog.abis()["x86_64-linux-clang"], store, "static")
+    (tmp_path / "app.c").write_text(PROGRAM)
+    (tmp_path / made.file_name).write_bytes(store.path(made.blob.sha256).read_bytes())
+
+    zig(
+        store,
+        tmp_path,
+        "-DHEXRUN_STATIC",
+        f"-I{SOURCES}",
+        "app.c",
+        made.file_name,
+        "-lm",
+        "-ldl",
+        "-o",
+        "app",
+    )
+
+    assert run(tmp_path / "app").out == f"{__version__}\n"
+
+
+def test_a_windows_library_exports_what_its_import_library_offers(store):
+    made = build_library(catalog.abis()["windows-arm64"], store)
+    binary = lief.PE.parse(str(store.path(made.blob.sha256)))
+
+    names = {str(entry.name) for entry in binary.get_export().entries}
+
+    assert (made.file_name, made.import_name) == ("hexrun.dll", "hexrun.lib")
+    assert "hexrun_version" in names
+    assert all(name.startswith("hexrun_") for name in names)
+    assert all(name.encode() in store.path(made.import_blob.sha256).read_bytes() for name in names)

@@ -97,9 +97,9 @@ def test_a_runner_in_the_store_is_not_compiled_again(tmp_path, monkeypatch):
     store, abi = Store(tmp_path), catalog.abis()["x86_64-linux-clang"]
     compiled = []
 
-    def compile_once(folder, abi, arguments, chain, store, stop):
-        compiled.append(abi.id)
-        (folder / chain.executable).write_bytes(b"runner")
+    def compile_once(compilation, chain, kind, name):
+        compiled.append(compilation.abi.id)
+        (compilation.folder / name).write_bytes(b"runner")
 
     monkeypatch.setattr("packager.runner._compile", compile_once)
     first, second = build(abi, store), build(abi, store)
@@ -113,7 +113,7 @@ def test_a_runner_whose_bytes_were_lost_is_compiled_again(tmp_path, monkeypatch)
     store, abi = Store(tmp_path), catalog.abis()["x86_64-linux-clang"]
     monkeypatch.setattr(
         "packager.runner._compile",
-        lambda folder, abi, arguments, chain, store, stop: (folder / chain.executable).write_bytes(b"runner"),
+        lambda compilation, chain, kind, name: (compilation.folder / name).write_bytes(b"runner"),
     )
     first = build(abi, store)
     store.path(first.blob.sha256).write_bytes(b"damage")

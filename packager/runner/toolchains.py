@@ -1,0 +1,82 @@
+"""Rows of `targets/toolchains.toml`: which sources and flags make the runner for an operating system."""
+
+from __future__ import annotations
+
+import importlib.metadata
+from typing import Literal
+
+from packager import resources
+from packager.catalog import Abi, table
+from packager.errors import InputUnavailable
+from packager.model import Frozen
+
+Made = Literal["program", "shared", "static"]
+
+
+class Toolchain(Frozen):
+    """See the head of the table for the fields."""
+
+    system: str
+    executable: str
+    shared_library: str
+    static_library: str
+    import_library: str | None = None
+    platform: str
+    doctor: str
+    flags: tuple[str, ...]
+    program_flags: tuple[str, ...]
+    shared_flags: tuple[str, ...]
+    static_flags: tuple[str, ...]
+    libraries: tuple[str, ...]
+    reservation: str = ""
+    source: str
+
+    def target(self, abi: Abi) -> str:
+        """What the compiler calls the ABI."""
+        return str(abi.zig)
+
+    def flags_for(self, made: Made, stage: str) -> tuple[str, ...]:
+        """The flags of a stage, `compile` or `link`, for what is made."""
+        if stage == "link":
+            return self.libraries
+        kinds = {"program": self.program_flags, "shared": self.shared_flags, "static": self.static_flags}
+        common = table("toolchains")["common"]
+        return (*common["flags"], *(() if made == "program" else common["library_flags"]),
+                *self.flags, *kinds[made])  # fmt: skip
+
+
+def toolchain_of(abi: Abi) -> Toolchain:
+    """The row for the ABI's system. Raises InputUnavailable when there is none."""
+    rows = [Toolchain.model_validate(row) for row in table("toolchains")["toolchain"]]
+    chain = next((row for row in rows if row.system == abi.system), None)
+    if chain is None or abi.zig is None:
+        raise InputUnavailable(
+            f"hexpack cannot compile the runner for {abi.id}",
+            evidence=(f"systems it compiles for: {', '.join(row.system for row in rows)}",),
+            fix="choose a target on one of these systems",
+        )
+    return chain
+
+
+def compiler_name() -> str:
+    """The compiler and its version. Raises InputUnavailable when it is not installed."""
+    try:
+        return f"ziglang {importlib.metadata.version('ziglang')}"
+    except importlib.metadata.PackageNotFoundError as missing:
+        raise InputUnavailable(
+            "the cross-compiler for the runner is not installed",
+            evidence=("Python package: ziglang",),
+            fix="pip install ziglang",
+        ) from missing
+
+
+def sources_of(chain: Toolchain) -> dict[str, str]:
+    """File name to text: the C tree without the other systems' platform files."""
+    rows = table("toolchains")["toolchain"]
+    others = {row[key] for row in rows for key in ("platform", "doctor")} - {chain.platform, chain.doctor}
+    tree = resources.folder("templates").joinpath("runner")
+    return {
+        entry.name: entry.read_text(encoding="utf-8")
+        for entry in tree.iterdir()
+        if entry.name.endswith((".c", ".h")) and entry.name not in others
+    }
