@@ -163,6 +163,27 @@ class Place(Frozen):
     source: str
 
 
+class Backend(Frozen):
+    """What models a backend takes; `compute` is its word in the manifest, if it has one.
+
+    `floats` is `fp16` where it is a matter of the SoC. `archs` are Hexagon architectures that this backend
+    serves and the HTP does not. Types are those of ONNX: `half` are computed in half precision, `refused`
+    fit nowhere, `only_quantized` fit nothing but the sides of QuantizeLinear and DequantizeLinear.
+    """
+
+    id: str
+    name: str
+    compute: str | None = None
+    floats: Literal["always", "fp16", "never"]
+    quantized: bool
+    archs: tuple[int, ...] = ()
+    largest_rank: int | None = None
+    half: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
+    only_quantized: tuple[str, ...] = ()
+    source: str
+
+
 @functools.cache
 def table(name: str) -> dict[str, Any]:
     """One raw table file of `targets/`, parsed."""
@@ -179,6 +200,17 @@ def rule_rows() -> tuple[dict[str, Any], ...]:
     ]
     rows = [row for path in tables for row in tomllib.loads(path.read_text(encoding="utf-8"))["rule"]]
     return tuple(sorted(rows, key=lambda row: str(row["id"])))
+
+
+@functools.cache
+def backends() -> tuple[Backend, ...]:
+    """All backends."""
+    return tuple(Backend.model_validate(row) for row in table("backends")["backend"])
+
+
+def backend_of(compute: str) -> Backend:
+    """The backend of a compute unit. Raises KeyError for a word that the manifest does not know."""
+    return {row.compute: row for row in backends()}[compute]
 
 
 @functools.cache

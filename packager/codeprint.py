@@ -34,6 +34,8 @@ AREAS: Mapping[str, tuple[str, ...]] = {
         "packager/composed.py",
         "packager/converted.py",
         "packager/steps.py",
+        "targets/backends.toml",
+        "targets/onnx_types.toml",
         "targets/qairt_tools.toml",
         "packager/manifest_samples.py",
         "packager/manifest_sources.py",

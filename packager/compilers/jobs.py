@@ -34,6 +34,32 @@ class Prepared(Frozen):
     preprocessing: Preprocessing | None = None
 
 
+class NodeTensor(Frozen):
+    """What a node takes or gives: an ONNX element type, and the shape where it is known.
+
+    `quantized` is the type on the other side of a QuantizeLinear or DequantizeLinear next to it.
+    """
+
+    name: str
+    dtype: str
+    shape: tuple[int | None, ...] | None = None
+    quantized: str | None = None
+
+    @property
+    def computed(self) -> str:
+        """The element type as the NPU sees it."""
+        return self.quantized or self.dtype
+
+
+class NodeFacts(Frozen):
+    """A node of a graph with those of its tensors that are known, weights included."""
+
+    name: str
+    operator: str
+    inputs: tuple[NodeTensor, ...] = ()
+    outputs: tuple[NodeTensor, ...] = ()
+
+
 class CompileJob(Frozen):
     """One model for one SoC, at HTP optimization level 1…3.
 

@@ -10,7 +10,7 @@ from typing import Any
 from packager import files
 from packager.catalog import Soc
 from packager.compilers import installed, refusal, worker
-from packager.compilers.jobs import Compiled, CompileJob, Prepared
+from packager.compilers.jobs import Compiled, CompileJob, NodeFacts, Prepared
 from packager.errors import ToolFailed
 
 _MODEL, _WRAPPER = "model.onnx", "context.onnx"
@@ -51,7 +51,8 @@ def compile_context(job: CompileJob, work: Path) -> Compiled:
             doing=doing,
         )
         if "refused" in told:
-            raise refusal.explain(job, told["refused"], told["nodes"], worker.log(inside))
+            nodes = [NodeFacts.model_validate(node) for node in told["nodes"]]
+            raise refusal.explain(job, told["refused"], nodes, worker.log(inside))
         binary = _one_context(told, job.soc)
         files.place(inside / binary, work / binary)
         files.place(inside / _WRAPPER, work / _WRAPPER)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from packager import files
-from packager.compilers import onnx_model, samples
+from packager.compilers import node_types, onnx_model, samples
 from packager.compilers.jobs import TensorSpec
 from packager.compilers.outcome import first_line, told, tool
 from packager.compilers.quantize import quantize
@@ -77,8 +77,8 @@ def prepare(job: Mapping[str, Any]) -> dict[str, Any]:
 def compile_context(job: Mapping[str, Any]) -> dict[str, Any]:
     """Compile job.model into job.wrapper and a context binary beside it.
 
-    A refusal is a result, not an error: {"refused": text, "nodes": [[name, operator] …]}; the reasons are in
-    the log. Success tells the operators of the wrapper, so that a partial result cannot pass for a whole one.
+    A refusal is a result, not an error: {"refused": text, "nodes": [NodeFacts …]}; the reasons are in the
+    log. Success tells the operators of the wrapper, so that a partial result cannot pass for a whole one.
     """
     import onnx
     import onnxruntime
@@ -91,8 +91,8 @@ def compile_context(job: Mapping[str, Any]) -> dict[str, Any]:
     try:
         onnxruntime.InferenceSession(job["model"], options)
     except Exception as error:
-        nodes = onnx.load(job["model"], load_external_data=False).graph.node
-        return {"refused": first_line(error), "nodes": [[n.name, n.op_type] for n in nodes]}
+        nodes = node_types.describe(onnx.load(job["model"], load_external_data=False))
+        return {"refused": first_line(error), "nodes": [node.model_dump() for node in nodes]}
     seconds = time.monotonic() - began
     wrapper = Path(job["wrapper"])
     if not wrapper.is_file():

@@ -10,7 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from packager.compilers.jobs import CompileJob
+from packager import catalog
+from packager.compilers.jobs import CompileJob, NodeFacts, NodeTensor
+from packager.compilers.samples import dimensions
 from packager.errors import ToolFailed
 from packager.model import Frozen
 
@@ -36,39 +38,42 @@ _SHOWN_NODES, _SHOWN_OPERATORS, _SHOWN_LINES = 3, 8, 4
 class Refused(Frozen):
     """A node of the user's model that the compiler did not take.
 
-    `code` is the backend's error code, None where the compiler has no translation for the operator.
+    `code` is the backend's error code, None where the compiler has no translation for the operator. `facts`
+    says what it takes and gives; None for a node that the compiler itself made.
     """
 
     name: str
     operator: str
     code: int | None
+    facts: NodeFacts | None = None
 
 
-def read_log(log: str, original: Sequence[str]) -> tuple[Refused, ...]:
-    """The refused nodes in the order of the log's last list, by their `original` names where there is one."""
+def read_log(log: str, original: Sequence[NodeFacts]) -> tuple[Refused, ...]:
+    """The refused nodes in the order of the log's last list, as the `original` ones where there are such."""
     text = _COLOUR.sub("", log)
-    known = set(original)
+    facts = {node.name: node for node in original}
+    known = set(facts)
     codes = {_original(name, known): int(code) for name, _, code in _REFUSED.findall(text)}
     # The first list comes before the change of layout, which still mends some nodes; the last one counts.
     lists = _LISTED.findall(text)
     found: dict[str, Refused] = {}
     for name, operator in _NODE.findall(lists[-1]) if lists else ():
         own = _original(name, known)
-        found.setdefault(own, Refused(name=own, operator=operator, code=codes.get(own)))
+        found.setdefault(own, Refused(name=own, operator=operator, code=codes.get(own), facts=facts.get(own)))
     return tuple(found.values())
 
 
-def explain(job: CompileJob, status: str, nodes: Sequence[Sequence[str]], log: str) -> ToolFailed:
-    """The error for a refused model.
+def explain(job: CompileJob, status: str, nodes: Sequence[NodeFacts], log: str) -> ToolFailed:
+    """The error for a refused model: which nodes, with what types and dimensions, and why.
 
-    `nodes` are [name, operator] of the model as it was compiled, `status` is onnxruntime's own reason.
+    `nodes` are those of the model as it was compiled, `status` is onnxruntime's own reason.
     """
-    refused = read_log(log, [name for name, _ in nodes])
-    computing = [name for name, operator in nodes if operator not in _NOT_COMPUTING]
+    refused = read_log(log, nodes)
+    computing = [node for node in nodes if node.operator not in _NOT_COMPUTING]
     who = f"{job.soc.title} ({job.soc.id}, Hexagon {job.soc.arch})"
     if not refused and _LEFT_TO_THE_CPU in status:
         # onnxruntime lists nothing where it offered no node to the NPU: sizes that depend on the data.
-        left = [Refused(name=name, operator=op, code=None) for name, op in nodes if op not in _NOT_COMPUTING]
+        left = [Refused(name=n.name, operator=n.operator, code=None, facts=n) for n in computing]
         return ToolFailed(
             f"{who} takes none of the {_count(len(left), 'node')} of the model",
             evidence=tuple(_table(left)),
@@ -95,7 +100,7 @@ def explain(job: CompileJob, status: str, nodes: Sequence[Sequence[str]], log: s
     if untranslated:
         return ToolFailed(
             f"{who} has no operator for {_count(len(untranslated), 'node')} of the model",
-            evidence=tuple(_table(untranslated)),
+            evidence=(*_table(untranslated), *_reasons(untranslated, quantized=job.prepared.quantized)),
             fix="the NPU runs no branches or loops: export the model for the one case that is wanted, with "
             "its condition constant, or unrolled"
             if all(node.operator in _BRANCHES for node in untranslated)
@@ -105,7 +110,11 @@ def explain(job: CompileJob, status: str, nodes: Sequence[Sequence[str]], log: s
     codes = sorted({node.code for node in refused if node.code is not None})
     return ToolFailed(
         f"{who} refuses {len(refused)} of {_count(len(computing), 'node')} of the {_kind(job)} model",
-        evidence=(*_table(refused), *_code_lines(codes)),
+        evidence=(
+            *_table(refused),
+            *_reasons(refused, quantized=job.prepared.quantized),
+            *_code_lines(codes),
+        ),
         fix=_way_out(job),
     )
 
@@ -141,15 +150,49 @@ def _no_float(job: CompileJob, who: str, refused: Sequence[Refused]) -> ToolFail
 
 
 def _table(refused: Sequence[Refused]) -> Iterator[str]:
-    by_operator: dict[str, list[str]] = {}
+    """Nodes of one operator with the same types and ranks are one line, the largest group first."""
+    alike: dict[tuple[str, str], list[str]] = {}
     for node in refused:
-        by_operator.setdefault(node.operator, []).append(node.name)
-    rows = sorted(by_operator.items(), key=lambda row: (-len(row[1]), row[0]))
-    for operator, names in rows[:_SHOWN_OPERATORS]:
+        alike.setdefault((node.operator, _signature(node.facts)), []).append(node.name)
+    rows = sorted(alike.items(), key=lambda row: (-len(row[1]), row[0]))
+    for (operator, signature), names in rows[:_SHOWN_OPERATORS]:
         more = ", …" if len(names) > _SHOWN_NODES else ""
-        yield f"{len(names):4} {operator}: {', '.join(names[:_SHOWN_NODES])}{more}"
+        yield f"{len(names):4} {operator}{signature}: {', '.join(names[:_SHOWN_NODES])}{more}"
     if len(rows) > _SHOWN_OPERATORS:
-        yield f"     and {_count(len(rows) - _SHOWN_OPERATORS, 'more operator')}"
+        left = sum(len(names) for _, names in rows[_SHOWN_OPERATORS:])
+        yield f"     and {_count(left, 'node')} of {_count(len(rows) - _SHOWN_OPERATORS, 'more kind')}"
+
+
+def _signature(facts: NodeFacts | None) -> str:
+    """` (float32 rank 4, int64 rank 1 → float32 rank 4)`; empty where nothing is known of the node."""
+    if facts is None or not (facts.inputs or facts.outputs):
+        return ""
+    return f" ({_sides(facts.inputs)} → {_sides(facts.outputs)})"
+
+
+def _sides(tensors: Sequence[NodeTensor]) -> str:
+    words = [
+        tensor.computed + ("" if tensor.shape is None else f" rank {len(tensor.shape)}") for tensor in tensors
+    ]
+    return ", ".join(dict.fromkeys(words)) or "nothing known"
+
+
+def _reasons(refused: Sequence[Refused], *, quantized: bool) -> Iterator[str]:
+    """What of the nodes' types and dimensions the NPU takes nowhere: a few of them, each once."""
+    npu = catalog.backend_of("npu")
+    types = {*npu.refused, *(() if quantized else npu.only_quantized)}
+    found: dict[str, None] = {}
+    for node in refused:
+        for tensor in (*node.facts.inputs, *node.facts.outputs) if node.facts else ():
+            if tensor.shape and npu.largest_rank and len(tensor.shape) > npu.largest_rank:
+                size = dimensions(tensor.shape)
+                most = f"the {npu.name} takes at most {npu.largest_rank} dimensions"
+                found[f"{tensor.name} of {node.name} is {size}, rank {len(tensor.shape)}; {most}"] = None
+            if tensor.computed in types:
+                only = " unless the model is quantized" if tensor.computed in npu.only_quantized else ""
+                takes = f"the {npu.name} takes no {tensor.computed}{only}"
+                found[f"{tensor.name} of {node.name} is {tensor.computed}; {takes}"] = None
+    yield from list(found)[:_SHOWN_LINES]
 
 
 def _code_lines(codes: Sequence[int]) -> Iterator[str]:

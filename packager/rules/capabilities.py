@@ -1,4 +1,4 @@
-"""What SoCs, toolchains, releases and backends can do: the tables that only rules read."""
+"""What SoCs, toolchains and releases can do: the tables that only rules read."""
 
 from __future__ import annotations
 
@@ -34,27 +34,6 @@ class Verdict(Frozen):
         return abi in self.abis and (anybody or soc.id in self.socs or soc.hexagon in self.archs)
 
 
-class Backend(Frozen):
-    """What models a backend takes; `compute` is its word in the manifest, if it has one.
-
-    `floats` is `fp16` where it is a matter of the SoC. `archs` are Hexagon architectures that this backend
-    serves and the HTP does not. Types are those of ONNX: `half` are computed in half precision, `refused`
-    fit nowhere, `only_quantized` fit nothing but the sides of QuantizeLinear and DequantizeLinear.
-    """
-
-    id: str
-    name: str
-    compute: str | None = None
-    floats: Literal["always", "fp16", "never"]
-    quantized: bool
-    archs: tuple[int, ...] = ()
-    largest_rank: int | None = None
-    half: tuple[str, ...] = ()
-    refused: tuple[str, ...] = ()
-    only_quantized: tuple[str, ...] = ()
-    source: str
-
-
 class Option(Frozen):
     """A feature and where it begins; `keys` are patterns of its keys in an HTP configuration."""
 
@@ -81,12 +60,6 @@ def verdicts() -> tuple[Verdict, ...]:
 
 
 @functools.cache
-def backends() -> tuple[Backend, ...]:
-    """All backends."""
-    return tuple(Backend.model_validate(row) for row in table("backends")["backend"])
-
-
-@functools.cache
 def options() -> dict[str, Option]:
     """Features by id."""
     return {row["id"]: Option.model_validate(row) for row in table("options")["option"]}
@@ -97,11 +70,6 @@ def blob_formats() -> tuple[BlobFormat, ...]:
     """Blob formats from the oldest release to the newest."""
     rows = (BlobFormat.model_validate(row) for row in table("blob_formats")["blob_format"])
     return tuple(sorted(rows, key=lambda row: numbers(row.release)))
-
-
-def backend_of(compute: str) -> Backend:
-    """The backend of a compute unit. Raises KeyError for a word that the manifest does not know."""
-    return {row.compute: row for row in backends()}[compute]
 
 
 def verdict_on(soc: Soc, abi: str, release: str) -> tuple[Verdict, str] | None:

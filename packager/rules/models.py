@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from packager.catalog import Backend, backend_of
 from packager.facts.types import OnnxFacts, OnnxTensorFacts
 from packager.plan_model import TargetPlan
-from packager.rules.capabilities import Backend, backend_of
 from packager.rules.core import Case, Said, Severity, Stage, rule
 from packager.rules.table import word
 

@@ -10,8 +10,6 @@ from packager.catalog import Soc
 from packager.plan_model import TargetPlan
 from packager.rules.capabilities import (
     Verdict,
-    backend_of,
-    backends,
     toolchains_that_accept,
     verdict_on,
 )
@@ -81,7 +79,7 @@ def soc_with_an_htp(case: Case) -> Iterable[Said]:
 
 def _served(soc: Soc) -> str:
     """Which backend an older DSP has instead, and what that takes."""
-    row = next((row for row in backends() if soc.hexagon in row.archs), None)
+    row = next((row for row in catalog.backends() if soc.hexagon in row.archs), None)
     return f". {soc.arch} has the {row.name} backend, for quantized models only" if row else ""
 
 
@@ -157,7 +155,7 @@ def precision_of_the_backend(case: Case) -> Iterable[Said]:
     if precision in ("float", "as-is"):
         return
     for unit in case.plan.compute:
-        backend = backend_of(unit)
+        backend = catalog.backend_of(unit)
         if not backend.quantized:
             yield Said(
                 file=MANIFEST,

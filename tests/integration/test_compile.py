@@ -117,7 +117,9 @@ def test_a_soc_without_fp16_refuses_the_float_model_and_points_to_w8a16(prepared
     assert caught.value.what == (
         "Dragonwing QCS6490 (qcs6490, Hexagon v68) takes no float model: it refuses 178 nodes"
     )
-    assert caught.value.evidence[0] == "  53 Conv: Conv@0, Conv@1, Conv@2, …"
+    assert caught.value.evidence[0] == (
+        "  53 Conv (float32 rank 4 → float32 rank 4): Conv@0, Conv@1, Conv@2, …"
+    )
     assert 'precision = "w8a16"' in caught.value.fix
     assert not list(tmp_path.iterdir())
 
@@ -186,8 +188,32 @@ def test_an_operator_that_the_npu_lacks_is_named_though_the_rest_was_compiled(ke
         compilers.compile_context(job(prepare(model, tmp_path / "p"), "sm8650"), tmp_path / "c")
 
     assert "has no operator for 1 node of the model" in caught.value.what
-    assert caught.value.evidence == ("   1 NonZero: my_nonzero",)
+    assert caught.value.evidence == ("   1 NonZero (float32 rank 4 → int64 rank 2): my_nonzero",)
     assert not list((tmp_path / "c").iterdir())
+
+
+def test_a_node_of_six_dimensions_is_refused_for_its_rank(kernel, tmp_path):
+    shape = numpy_helper.from_array(np.array([1, 2, 2, 2, 14, 14], np.int64), "shape")
+    back = numpy_helper.from_array(np.array([1, 8, 14, 14], np.int64), "back")
+    model = save(
+        tmp_path / "m.onnx",
+        [
+            node("Conv", ["x", "w"], ["c"]),
+            helper.make_node("Reshape", ["c", "shape"], ["six"], name="to_six"),
+            node("Softmax", ["six"], ["soft"], axis=3),
+            helper.make_node("Reshape", ["soft", "back"], ["y"], name="to_four"),
+        ],
+        [tensor("x", [1, 3, 16, 16])],
+        [tensor("y", [1, 8, 14, 14])],
+        [kernel, shape, back],
+    )
+
+    with pytest.raises(ToolFailed) as caught:
+        compilers.compile_context(job(prepare(model, tmp_path / "p"), "sm8650"), tmp_path / "c")
+
+    said = caught.value.render()
+    assert "   1 Softmax (float32 rank 6 → float32 rank 6): my_softmax" in said
+    assert "six of my_softmax is 1×2×2×2×14×14, rank 6; the HTP takes at most 5 dimensions" in said
 
 
 def quantized_pool(path: Path, opset: int) -> Path:
@@ -215,7 +241,7 @@ def test_a_single_node_that_does_not_fit_is_told_with_the_backends_error_code(tm
         compilers.compile_context(job(made, "qcs6490"), tmp_path / "c")
 
     assert "refuses 1 of 1 node of the quantized model" in caught.value.what
-    assert caught.value.evidence[0] == "   1 MaxPool: my_maxpool"
+    assert caught.value.evidence[0] == "   1 MaxPool (uint8 rank 4 → uint8 rank 4): my_maxpool"
     assert caught.value.evidence[1].startswith("QNN error 3110")
 
 

@@ -10,8 +10,6 @@ import pytest
 from packager import catalog
 from packager.manifest_model import ComputeUnit
 from packager.rules.capabilities import (
-    backend_of,
-    backends,
     blob_formats,
     options,
     toolchains_that_accept,
@@ -74,16 +72,16 @@ def test_a_toolchain_that_accepts_is_found_among_those_of_a_system():
 
 
 def test_every_compute_unit_of_the_manifest_has_one_backend():
-    units = [row.compute for row in backends() if row.compute]
+    units = [row.compute for row in catalog.backends() if row.compute]
 
     assert sorted(units) == sorted(get_args(ComputeUnit))
-    assert backend_of("npu").floats == "fp16"
+    assert catalog.backend_of("npu").floats == "fp16"
 
 
 def test_the_types_of_backends_are_words_of_the_onnx_table_and_in_one_list_only():
     words = {row["word"] for row in catalog.table("onnx_types")["dtype"]}
 
-    for row in backends():
+    for row in catalog.backends():
         said = [*row.half, *row.refused, *row.only_quantized]
         assert set(said) <= words
         assert len(set(said)) == len(said)
@@ -92,7 +90,7 @@ def test_the_types_of_backends_are_words_of_the_onnx_table_and_in_one_list_only(
 def test_no_part_is_served_by_the_htp_and_by_an_older_backend():
     htp = {arch for known in catalog.runtime_sets() for arch in known.archs}
 
-    assert not htp & {arch for row in backends() for arch in row.archs}
+    assert not htp & {arch for row in catalog.backends() for arch in row.archs}
 
 
 def test_an_option_begins_with_a_release_or_with_an_architecture():

@@ -9,6 +9,7 @@ import pytest
 
 from packager import catalog
 from packager.compilers import CompileJob, Prepared, refusal, worker
+from packager.compilers.jobs import NodeFacts, NodeTensor
 from packager.errors import ToolFailed
 
 LINE = "\x1b[0;93m2026-01-02 03:04:05.678901234 [{level}:onnxruntime:, {place}] {text}\x1b[m"
@@ -41,13 +42,17 @@ def job(soc: str, precision: str) -> CompileJob:
     return CompileJob(prepared=prepared, soc=catalog.soc(soc), optimization=3)
 
 
-FLOAT_MODEL = [
-    ["conv_a", "Conv"],
-    ["relu", "Relu"],
-    ["conv_b", "Conv"],
-    ["weights", "Constant"],
-    ["sum", "Add"],
-]
+def nodes(*said: tuple[str, str], **more) -> list[NodeFacts]:
+    return [NodeFacts(name=name, operator=operator, **more) for name, operator in said]
+
+
+def of(dtype: str, *shape: int, name: str = "t", quantized: str | None = None) -> NodeTensor:
+    return NodeTensor(name=name, dtype=dtype, shape=shape, quantized=quantized)
+
+
+FLOAT_MODEL = nodes(
+    ("conv_a", "Conv"), ("relu", "Relu"), ("conv_b", "Conv"), ("weights", "Constant"), ("sum", "Add")
+)
 FLOAT_LOG = "\n".join(
     [
         refused("relu", "Relu"),
@@ -84,14 +89,19 @@ def test_a_float_model_refused_whole_is_explained_without_claiming_a_table_that_
 
 
 def test_one_node_that_8_bits_do_not_fit_leads_to_16_bit_activations():
-    model = [["conv", "Conv"], ["q", "QuantizeLinear"], ["dq", "DequantizeLinear"], ["pool", "MaxPool"]]
+    others = nodes(("conv", "Conv"), ("q", "QuantizeLinear"), ("dq", "DequantizeLinear"))
+    pooled = {
+        "inputs": (of("float32", 1, 8, 8, 8, quantized="uint8"),),
+        "outputs": (of("float32", 1, 8, 4, 4),),
+    }
+    model = [*others, *nodes(("pool", "MaxPool"), **pooled)]
     log = refused("pool_token_437", "PoolMax2d") + "\n" + listed(("pool_token_437", "MaxPool"))
 
     error = refusal.explain(job("qcs6490", "w8a8"), "FAIL : ...", model, log)
 
     assert error.render() == (
         "error: Dragonwing QCS6490 (qcs6490, Hexagon v68) refuses 1 of 2 nodes of the w8a8 model\n"
-        "     1 MaxPool: pool\n"
+        "     1 MaxPool (uint8 rank 4 → float32 rank 4): pool\n"
         "  QNN error 3110 from the backend (`hexpack explain 3110`)\n"
         '  fix: set precision = "w8a16" for this target: 16-bit activations fit operators '
         "that 8-bit ones do not"
@@ -99,7 +109,7 @@ def test_one_node_that_8_bits_do_not_fit_leads_to_16_bit_activations():
 
 
 def test_an_operator_without_translation_is_to_leave_the_graph():
-    model = [["conv", "Conv"], ["find_spots", "NonZero"]]
+    model = nodes(("conv", "Conv"), ("find_spots", "NonZero"))
 
     error = refusal.explain(job("sm8650", "float"), "FAIL : ...", model, listed(("find_spots", "NonZero")))
 
@@ -111,8 +121,52 @@ def test_an_operator_without_translation_is_to_leave_the_graph():
     )
 
 
+def test_nodes_of_one_operator_are_told_apart_by_types_and_ranks():
+    def add(name: str, *shape: int) -> NodeFacts:
+        one = (of("float32", *shape, name=f"{name}_y"),)
+        return NodeFacts(name=name, operator="Add", inputs=(of("float32", *shape), *one), outputs=one)
+
+    model = [add("flat", 4), add("deep", 1, 1, 1, 2, 2, 2), add("deep_too", 1, 1, 1, 2, 2, 2)]
+    log = "\n".join(
+        [refused(node.name, "ElementWiseAdd") for node in model]
+        + [listed(*((node.name, "Add") for node in model))]
+    )
+
+    error = refusal.explain(job("sm8650", "w8a8"), "FAIL", model, log)
+
+    assert error.evidence[:4] == (
+        "   2 Add (float32 rank 6 → float32 rank 6): deep, deep_too",
+        "   1 Add (float32 rank 1 → float32 rank 1): flat",
+        "t of deep is 1×1×1×2×2×2, rank 6; the HTP takes at most 5 dimensions",
+        "deep_y of deep is 1×1×1×2×2×2, rank 6; the HTP takes at most 5 dimensions",
+    )
+
+
+@pytest.mark.parametrize(
+    ("dtype", "soc", "precision", "reason"),
+    [
+        ("float64", "sm8650", "w8a8", "the HTP takes no float64"),
+        ("int8", "sm8650", "float", "the HTP takes no int8 unless the model is quantized"),
+        ("int8", "sm8650", "w8a8", None),
+        ("float32", "sm8650", "w8a8", None),
+    ],
+)
+def test_a_type_that_the_npu_takes_nowhere_is_given_as_the_reason(dtype, soc, precision, reason):
+    model = [
+        *nodes(("conv", "Conv"), ("other", "Conv")),
+        *nodes(("sum", "Add"), inputs=(of(dtype, 2, name="a"),), outputs=(of(dtype, 2, name="y"),)),
+    ]
+    log = refused("sum", "ElementWiseAdd") + "\n" + listed(("sum", "Add"))
+
+    said = refusal.explain(job(soc, precision), "FAIL", model, log).evidence
+
+    assert said[0] == f"   1 Add ({dtype} rank 1 → {dtype} rank 1): sum"
+    reasons = [line for line in said if " of sum is " in line]
+    assert reasons == ([f"{name} of sum is {dtype}; {reason}" for name in "ay"] if reason else [])
+
+
 def test_a_branch_is_to_be_decided_before_the_export():
-    model = [["conv", "Conv"], ["by_rate", "If"]]
+    model = nodes(("conv", "Conv"), ("by_rate", "If"))
 
     error = refusal.explain(job("sm8650", "float"), "FAIL : ...", model, listed(("by_rate", "If")))
 
@@ -123,7 +177,7 @@ def test_a_branch_is_to_be_decided_before_the_export():
 def test_a_graph_that_onnxruntime_cannot_load_is_no_refusal_of_the_soc():
     status = "FAIL : Node (lstm) Op (LSTM) [ShapeInferenceError] First input tensor must have rank 3"
 
-    error = refusal.explain(job("sm8650", "float"), status, [["lstm", "LSTM"]], "")
+    error = refusal.explain(job("sm8650", "float"), status, nodes(("lstm", "LSTM")), "")
 
     assert error.what.startswith("onnxruntime cannot load the model")
     assert error.evidence == (status,)
@@ -131,19 +185,19 @@ def test_a_graph_that_onnxruntime_cannot_load_is_no_refusal_of_the_soc():
 
 
 def test_a_model_of_one_untranslated_node_is_not_taken_for_a_dislike_of_float():
-    error = refusal.explain(job("sm8650", "float"), "FAIL : ...", [["d", "Det"]], listed(("d", "Det")))
+    error = refusal.explain(job("sm8650", "float"), "FAIL : ...", nodes(("d", "Det")), listed(("d", "Det")))
 
     assert "has no operator for 1 node" in error.what
 
 
 def test_many_operators_are_counted_and_not_listed_to_the_end():
     operators = ["Acosh", "Asinh", "Atanh", "Det", "NonZero", "Shape", "Unique", "Compress", "Hardmax", "Mod"]
-    nodes = [(f"{operator.lower()}_x{i}", operator) for operator in operators for i in range(5)]
+    said = [(f"{operator.lower()}_x{i}", operator) for operator in operators for i in range(5)]
 
-    error = refusal.explain(job("sm8650", "float"), "FAIL", [list(node) for node in nodes], listed(*nodes))
+    error = refusal.explain(job("sm8650", "float"), "FAIL", nodes(*said), listed(*said))
 
     assert error.evidence[0] == "   5 Acosh: acosh_x0, acosh_x1, acosh_x2, …"
-    assert error.evidence[-1] == "     and 2 more operators"
+    assert error.evidence[-1] == "     and 10 nodes of 2 more kinds"
     assert len(error.evidence) == 9
 
 
@@ -164,7 +218,7 @@ def test_a_failure_that_names_no_node_shows_the_compilers_own_last_errors_once()
         ]
     )
 
-    error = refusal.explain(job("sm8650", "w8a16"), "FAIL : no QNN graph", [["conv", "Conv"]], log)
+    error = refusal.explain(job("sm8650", "w8a16"), "FAIL : no QNN graph", nodes(("conv", "Conv")), log)
 
     assert error.what == "Snapdragon 8 Gen 3 Mobile (sm8650, Hexagon v75) does not take the model"
     assert error.evidence == ("FAIL : no QNN graph", "Failed to finalize QNN graph. Error code: 1002")
@@ -183,7 +237,9 @@ def test_a_failure_that_names_no_node_shows_the_compilers_own_last_errors_once()
     ],
 )
 def test_nodes_are_told_by_the_names_the_user_gave_them(in_log, original):
-    (node,) = refusal.read_log(listed((in_log, "Op")), ["pool", "relu", "layer_2", "dense"])
+    own = nodes(*((name, "Op") for name in ("pool", "relu", "layer_2", "dense")))
+
+    (node,) = refusal.read_log(listed((in_log, "Op")), own)
 
     assert node.name == original
 
