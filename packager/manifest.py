@@ -18,7 +18,7 @@ from packager.diagnostics import Source
 from packager.errors import ManifestError, nearest
 from packager.manifest_model import Manifest, Settings
 from packager.manifest_problems import problems
-from packager.manifest_schema import INHERITED, default_abis, defaults, schema
+from packager.manifest_schema import INHERITED, default_abis, default_linux, defaults, schema
 from packager.source_map import Location, Span
 from packager.toml_errors import in_words
 from packager.visible import visible
@@ -135,7 +135,7 @@ def _merged(words: dict[str, Any]) -> object:
     inherited = _inherited(document)
     if isinstance(document.get("targets"), list):
         document["targets"] = [
-            {**inherited, **_abi(target), **target} if isinstance(target, dict) else target
+            {**inherited, **_abi(target), **_linux(target)} if isinstance(target, dict) else target
             for target in document["targets"]
         ]
     return _with_tuples(document)
@@ -150,6 +150,17 @@ def _inherited(document: dict[str, Any]) -> dict[str, Any]:
     if isinstance(model, dict):
         found["precision"] = model["precision"]
     return found
+
+
+def _linux(target: dict[str, Any]) -> dict[str, Any]:
+    """The target's words, those about the Linux system over their defaults."""
+    words = target.get("linux")
+    if not isinstance(words, dict):
+        return target
+    under = default_linux()
+    if "service" not in words:
+        del under["service"]
+    return {**target, "linux": _over(under, words)}
 
 
 def _abi(target: dict[str, Any]) -> dict[str, str]:

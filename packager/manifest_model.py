@@ -13,6 +13,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
+from packager.manifest_linux import LinuxSystem
 from packager.manifest_samples import Preprocessing, Quantization, Reference, Samples
 from packager.manifest_sources import Digest, Source
 from packager.manifest_words import ONE_LINE, Word
@@ -229,6 +230,11 @@ class Target(Settings):
         default=None,
         description="What holds this target's device libraries; absent: what [qairt] says",
         examples=[{"from": "aar"}],
+    )
+    linux: LinuxSystem | None = Field(
+        default=None,
+        description="How the packages of a Linux target fit into the system that they are installed on",
+        examples=[{"udev": True}],
     )
 
 

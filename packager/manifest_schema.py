@@ -37,6 +37,11 @@ def default_abis() -> dict[str, str]:
     return dict(_defaults()["abi"])
 
 
+def default_linux() -> dict[str, Any]:
+    """What a target's `linux` says, and its `service`, where they are written and leave something out."""
+    return copy.deepcopy(dict(_defaults()["linux"]))
+
+
 def schema() -> Node:
     """The manifest's JSON Schema, draft 2020-12. Keys with a default are not required."""
     return copy.deepcopy(_schema())
@@ -46,6 +51,7 @@ def schema() -> Node:
 def _schema() -> Node:
     made = _tidied(Manifest.model_json_schema(by_alias=True))
     _settle(made, made, defaults())
+    _settle(made, made["$defs"]["LinuxSystem"], default_linux())
     target = made["$defs"]["Target"]
     target["required"] = [key for key in target["required"] if key not in INHERITED]
     return {

@@ -11,6 +11,7 @@ from packager.compilers import QUANTIZED
 from packager.errors import ManifestError, nearest
 from packager.manifest_model import LibrarySource, Manifest, Qairt, Settings, Target
 from packager.naming import Inexpressible, file_name, inner_name, package_stem, version_word
+from packager.plan_linux import refuse_linux
 from packager.plan_model import PackagePlan, Plan, RuntimePlan, TargetPlan, WantedFile
 
 if TYPE_CHECKING:
@@ -75,6 +76,7 @@ def _target(manifest: Manifest, target: Target, index: int, problems: _Problems)
             f'precision "{target.precision}" needs calibration data, and [model] names none',
             'add calibration = { path = "calibration/*.npy" } to [model], some dozen real inputs',
         )
+    refuse_linux(target, at, problems.add)
     packages = _packages(manifest, target, abi, at, problems)
     archs = sorted({soc.hexagon for soc in socs if soc.hexagon})
     runtime_set = _runtime_set(manifest, target, abi, archs, at, problems)
@@ -92,6 +94,7 @@ def _target(manifest: Manifest, target: Target, index: int, problems: _Problems)
         model=manifest.model,
         runtime_set=runtime_set,
         packages=packages,
+        linux=target.linux,
         **settings,
     )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 from packager.resources import text
 
 
@@ -12,7 +14,7 @@ def fill(*place: str, **words: object) -> str:
     environment = Environment(  # noqa: S701 (plain text, not HTML)
         undefined=StrictUndefined, trim_blocks=True, keep_trailing_newline=True
     )
-    environment.filters["roff"] = _roff
+    environment.filters |= {"roff": _roff, "quoted": shlex.quote}
     return environment.from_string(text("templates", *place)).render(words)
 
 

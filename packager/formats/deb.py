@@ -17,7 +17,7 @@ from packager.errors import ManifestError
 from packager.files import blocks
 from packager.formats import ar
 from packager.formats.deb_documents import documents
-from packager.formats.installed import control_fields, control_text, installed
+from packager.formats.installed import control_fields, control_text, installed, script_members
 from packager.formats.members import Member, in_order, planned_name
 from packager.formats.tar_stream import write_tar, zstd_frame
 from packager.plan_model import PackagePlan, TargetPlan
@@ -42,6 +42,7 @@ class Deb:
         control = [
             Member("./control", 0o644, _control(plan, package, bundle, installed_kib(data)).encode()),
             Member("./md5sums", 0o644, md5sums(data).encode()),
+            *script_members(plan, package, bundle, "deb"),
         ]
         out.write(ar.MAGIC + ar.ar_header("debian-binary", 4, epoch) + b"2.0\n")
         for name, part in (("control", in_order(control, folders=True)), ("data", data)):

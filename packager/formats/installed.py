@@ -6,6 +6,7 @@ import textwrap
 
 from packager.bundle import Bundle
 from packager.formats.members import Member, members_below
+from packager.formats.services import Manager, scripts, service_members
 from packager.plan_model import PackagePlan, TargetPlan
 
 _COLUMNS = 79
@@ -18,7 +19,17 @@ def home(package: PackagePlan) -> str:
 
 def installed(plan: TargetPlan, package: PackagePlan, bundle: Bundle) -> list[Member]:
     """The members that every Linux package installs, with paths relative to the root of the system."""
-    return [*members_below(home(package), bundle), *_command(plan, package, bundle)]
+    return [
+        *members_below(home(package), bundle),
+        *_command(plan, package, bundle),
+        *service_members(plan, package, bundle, home(package)),
+    ]
+
+
+def script_members(plan: TargetPlan, package: PackagePlan, bundle: Bundle, manager: Manager) -> list[Member]:
+    """The maintainer scripts as members of a control archive."""
+    texts = scripts(plan, package, bundle, home(package), manager)
+    return [Member(f"./{name}", 0o755, text.encode()) for name, text in texts.items()]
 
 
 def _command(plan: TargetPlan, package: PackagePlan, bundle: Bundle) -> list[Member]:

@@ -13,7 +13,7 @@ from packager.bundle import Bundle
 from packager.errors import ManifestError
 from packager.formats import ar
 from packager.formats.gzip_stream import gzip_stream
-from packager.formats.installed import control_fields, control_text, installed
+from packager.formats.installed import control_fields, control_text, installed, script_members
 from packager.formats.members import Member, in_order, planned_name
 from packager.formats.tar_stream import write_tar
 from packager.plan_model import TargetPlan
@@ -44,7 +44,10 @@ class Ipk:
         fields["Architecture"] = plan.abi.opkg
         fields["License"] = plan.package.license
         fields["Depends"] = ", ".join(bundle.opkg_depends)
-        control = [Member("./control", 0o644, control_text(plan, package, fields).encode())]
+        control = [
+            Member("./control", 0o644, control_text(plan, package, fields).encode()),
+            *script_members(plan, package, bundle, "opkg"),
+        ]
         out.write(ar.MAGIC + ar.ar_header("debian-binary", 4, epoch) + b"2.0\n")
         for name, part in (("control", in_order(control, folders=True)), ("data", data)):
             with ar.ar_member(out, f"{name}.tar.gz", epoch), gzip_stream(out) as stream:

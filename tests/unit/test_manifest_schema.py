@@ -107,6 +107,8 @@ SECTIONS = {
     "[qairt]": "Qairt",
     "[defaults]": "Settings",
     "[[targets]]": "Target",
+    "[targets.linux]": "LinuxSystem",
+    "[targets.linux.service]": "Service",
     "[[allow]]": "Allow",
 }
 

@@ -103,6 +103,20 @@ def test_settings_of_a_target_win_over_defaults_and_defaults_over_the_table(tmp_
     assert (first.optimization, second.optimization, first.rpc_latency_us) == (2, 2, 100)
 
 
+def test_words_about_the_linux_system_stand_over_their_defaults(tmp_path):
+    words = '[targets.linux]\nboard_folders = ["/usr/share/qcom/qcs9075/Vendor/Board/dsp/cdsp"]\n'
+    service = '[targets.linux.service]\narguments = ["--doctor"]\nenable = false\n'
+
+    plain, fitted, served = planned(
+        tmp_path,
+        LINUX + 'name = "aa"\n' + LINUX + 'name = "bb"\n' + words + LINUX + 'name = "cc"\n' + service,
+    ).targets
+
+    assert plain.linux is None
+    assert (fitted.linux.group, fitted.linux.udev, fitted.linux.service) == ("fastrpc", False, None)
+    assert (served.linux.service.enable, served.linux.service.restart) == (False, "on-failure")
+
+
 @pytest.mark.parametrize(
     ("targets", "says"),
     [
@@ -122,6 +136,12 @@ def test_settings_of_a_target_win_over_defaults_and_defaults_over_the_table(tmp_
         (LINUX + "hvx_threads = 4\n", "cannot be compiled in by this version"),
         (LINUX + '[[allow]]\nrule = "HEX999"\nreason = "of another program"\n', 'unknown rule "HEX999"'),
         (LINUX + 'runtime = "model-library"\n', 'runtime "model-library" is not built by this version yet'),
+        (WINDOWS + "[targets.linux]\nudev = true\n", "windows has no use for these words"),
+        (LINUX.replace('"deb"', '"tar.zst"') + "[targets.linux]\n", "an archive that is unpacked by hand"),
+        (
+            LINUX + '[targets.linux]\nboard_folders = ["/usr/lib/rfsa/adsp", "/opt/dsp"]\n',
+            "no board looks for DSP libraries in /opt/dsp",
+        ),
         (LINUX + 'compute = ["npu", "cpu"]\n', 'compute "cpu" is not built by this version yet'),
     ],
 )
