@@ -55,12 +55,14 @@ class BundleLink(Frozen):
 class Bundle(Frozen):
     """Files and links sorted by path. Raises ValueError for clashing names and for unsafe paths.
 
+    `parts` are no files of the tree: what only some formats carry, such as the runner's library and headers.
     `depends` are Debian dependencies (`libc6 (>= 2.34)`) computed from the symbol versions of the files,
     `opkg_depends` and `rpm_requires` the same in the words of opkg and rpm.
     """
 
     files: tuple[BundleFile, ...]
     links: tuple[BundleLink, ...] = ()
+    parts: tuple[BundleFile, ...] = ()
     depends: tuple[str, ...] = ()
     opkg_depends: tuple[str, ...] = ()
     rpm_requires: tuple[str, ...] = ()

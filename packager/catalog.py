@@ -97,6 +97,7 @@ class FormatRow(Frozen):
     extension: str
     version: str
     name_most: int | None = None
+    parts: tuple[str, ...] = ()
     usual: bool = False
     source: str
 

@@ -146,7 +146,7 @@ def _verify_places(path: Path, bundle: Bundle, places: Mapping[str, str]) -> Non
     sizes = {inside: getattr(members.get(place), "size", None) for inside, place in places.items()}
     wrong = [
         f"{file.path}: found {sizes[file.path]} bytes, wanted {file.blob.size}"
-        for file in bundle.files
+        for file in (*bundle.files, *bundle.parts)
         if file.path in sizes and sizes[file.path] != file.blob.size
     ]
     if wrong:

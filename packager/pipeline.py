@@ -12,7 +12,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from packager.bundle import Bundle
+from packager.bundle import Bundle, BundleFile
 from packager.codeprint import codeprint, surroundings
 from packager.emission import emission, unchanged
 from packager.errors import ManifestError, VerificationFailed
@@ -185,10 +185,13 @@ def _stage(
 ) -> list[Outcome]:
     """Compile, prove, lay out and judge targets; runners are built meanwhile."""
     from packager.contexts import Compilation
+    from packager.parts import require_tools
     from packager.staging import Staging, compiles_of, qairt_builds
 
+    for plan in plans:
+        require_tools(plan)
     outcomes = []
-    with _runners(plans, store, tell) as runners:
+    with _runners(plans, store, tell) as (runners, parts):
         fetched = [acquisition.libraries(plan) for plan in plans]
         compiled = Compilation(store, inputs, tell).contexts(plans, jobs)
         for plan, libraries in zip(plans, fetched, strict=True):
@@ -197,7 +200,8 @@ def _stage(
                 tell(f"waiting for hexrun for {plan.abi.id}")
             runner = runners[plan.abi.id].result()
             tell(f"judging {plan.label}")
-            bundle, examined = Staging(store, plan).stage(libraries, contexts, runner)
+            more = parts[plan.label].result()
+            bundle, examined = Staging(store, plan).stage(libraries, contexts, runner, more)
             proofs = tuple(proof for context in contexts for proof in context.proofs)
             asked = tuple(context.asked for context in contexts)
             case = Case(plan=plan, files=examined, proofs=proofs, asked=asked)
@@ -220,8 +224,12 @@ def _stage(
 @contextlib.contextmanager
 def _runners(
     plans: Sequence[TargetPlan], store: Store, tell: Tell
-) -> Iterator[dict[str, Future[RunnerBuild]]]:
-    """Builds of the native runner by ABI. The first for a system also builds its C library: minutes."""
+) -> Iterator[tuple[dict[str, Future[RunnerBuild]], dict[str, Future[tuple[BundleFile, ...]]]]]:
+    """Builds of the native runner by ABI, and of formats' parts by target.
+
+    The first for a system also builds its C library: minutes.
+    """
+    from packager.parts import parts_of
     from packager.runner import build
 
     stop = threading.Event()
@@ -231,7 +239,7 @@ def _runners(
         for abi in {plan.abi.id: plan.abi for plan in plans}.values():
             tell(f"building hexrun for {abi.id}")
             futures[abi.id] = pool.submit(build, abi, store, stop)
-        yield futures
+        yield futures, {plan.label: pool.submit(parts_of, plan, store, stop) for plan in plans}
     finally:
         # After an error nobody waits minutes for a build whose result is of no use.
         stop.set()
@@ -259,7 +267,7 @@ def _target_report(
                 sha256=file.blob.sha256,
                 origin=file.origin,
             )
-            for file in sorted(bundle.files, key=lambda file: (-file.blob.size, file.path))
+            for file in sorted((*bundle.files, *bundle.parts), key=lambda file: (-file.blob.size, file.path))
         ),
     )
 

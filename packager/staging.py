@@ -38,10 +38,11 @@ class Staging:
         libraries: dict[str, Fetched],
         contexts: Sequence[ContextAsset],
         runner: RunnerBuild,
+        parts: Sequence[BundleFile] = (),
     ) -> tuple[Bundle, tuple[Examined, ...]]:
         """The bundle and the facts of its files. Nothing is judged here."""
         files = [*self._vendor(libraries), *self._contexts(contexts), self._runner(runner)]
-        examined = self._examined(files)
+        examined = self._examined([*files, *parts])
         graphs = {e.file.soc: _graph_names(e.facts) for e in examined if e.file.role == "context"}
         configuration = list(self._configuration(graphs))
         examined += self._examined(configuration)
@@ -49,9 +50,10 @@ class Staging:
         files.append(self._text("documents", "README.txt", "document", documents.readme(self._plan, files)))
         files.append(self._text("documents", "SHA256SUMS", "sums", documents.sums(files, self._layout)))
         host = [e.facts for e in examined if isinstance(e.facts, ElfFacts)]
-        own = [file.name for file in files]
+        own = [file.name for file in (*files, *parts)]
         bundle = Bundle.of(files).model_copy(
             update={
+                "parts": tuple(parts),
                 "depends": debian.depends(host, own) if self._plan.abi.debian else (),
                 "opkg_depends": debian.depends(host, own, "opkg") if self._plan.abi.opkg else (),
                 "rpm_requires": debian.requires(host, own) if self._plan.abi.rpm else (),

@@ -41,6 +41,7 @@ _WRITERS = {
     "ipk": "ipk:Ipk",
     "zip": "zip:Zip",
     "adb": "adb:Adb",
+    "aar": "aar:Aar",
 }
 
 

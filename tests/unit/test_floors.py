@@ -26,7 +26,7 @@ FLOORS = {
     2: ("store", "store_leases", "store_keeping", "sources", "compilers"),
     3: ("plan", "plan_linux", "lock", "lock_reading"),
     4: ("rules",),
-    5: ("runtime_config", "runner", "layouts"),
+    5: ("runtime_config", "runner", "layouts", "android", "parts"),
     6: ("formats",),
     7: ("assets", "steps", "composed", "converted", "contexts", "staging", "emission", "inference", "audit", "report_model"),
     8: (
