@@ -71,12 +71,17 @@ def compiler_name() -> str:
 
 
 def sources_of(chain: Toolchain) -> dict[str, str]:
-    """File name to text: the C tree without the other systems' platform files."""
+    """File name to text: the C tree without other systems' files, such as `*_windows.c`."""
     rows = table("toolchains")["toolchain"]
-    others = {row[key] for row in rows for key in ("platform", "doctor")} - {chain.platform, chain.doctor}
+    others = tuple({_system_of(row["platform"]) for row in rows} - {_system_of(chain.platform)})
     tree = resources.folder("templates").joinpath("runner")
     return {
         entry.name: entry.read_text(encoding="utf-8")
         for entry in tree.iterdir()
-        if entry.name.endswith((".c", ".h")) and entry.name not in others
+        if entry.name.endswith((".c", ".h")) and not entry.name.endswith(others)
     }
+
+
+def _system_of(platform: str) -> str:
+    """How the names of the files for a system end: `_posix.c` of `platform_posix.c`."""
+    return platform.removeprefix("platform")

@@ -86,6 +86,8 @@ bool platform_has_rpc_votes(void);
 /* A lock that threads take in turn; NULL when memory is short, and then nothing to take. */
 struct platform_lock *platform_lock_make(void);
 void platform_lock_enter(struct platform_lock *lock);
+/* False when another thread kept it all that time. */
+bool platform_lock_enter_within(struct platform_lock *lock, uint32_t milliseconds);
 void platform_lock_leave(struct platform_lock *lock);
 void platform_lock_free(struct platform_lock *lock);
 
@@ -95,9 +97,12 @@ uint64_t platform_now_us(void);
 /* The most memory that this process has had resident so far; false where the system does not tell. */
 bool platform_peak_memory(uint64_t *bytes);
 
-/* From now on SIGINT and SIGTERM (Ctrl-C, console close) are remembered once; a second one ends the
- * process as usual. A reader who goes away (SIGPIPE) is a write that fails, and no end of the process. */
-void platform_watch_interrupts(void);
+/* From now on a request to end the process (SIGINT and its kin, Ctrl-C, a console that closes) is remembered, and
+ * a reader who goes away (SIGPIPE) is a write that fails. A second request and a crash do end the process, but call
+ * `last` first, once, in a thread that main does not wait for; it has a few seconds. */
+void platform_watch_interrupts(void (*last)(void));
 bool platform_interrupted(void);
+/* Calls `last` where a library ends the process by exit(); for atexit. */
+void platform_last_act(void);
 
 #endif

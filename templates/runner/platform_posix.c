@@ -10,7 +10,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -304,6 +303,18 @@ void platform_lock_enter(struct platform_lock *lock)
         pthread_mutex_lock(&lock->mutex);
 }
 
+bool platform_lock_enter_within(struct platform_lock *lock, uint32_t milliseconds)
+{
+    static const struct timespec ONE_MS = {.tv_nsec = 1000000};
+    bool entered = !lock;
+    for (uint32_t i = 0; !entered && i <= milliseconds; i++) {
+        entered = pthread_mutex_trylock(&lock->mutex) == 0;
+        if (!entered)
+            nanosleep(&ONE_MS, NULL);
+    }
+    return entered;
+}
+
 void platform_lock_leave(struct platform_lock *lock)
 {
     if (lock)
@@ -338,29 +349,4 @@ bool platform_peak_memory(uint64_t *bytes)
     fclose(file);
     *bytes = kilobytes * 1024;
     return kilobytes != 0;
-}
-
-static volatile sig_atomic_t interrupted;
-
-static void remember(int number)
-{
-    (void)number;
-    interrupted = 1;
-}
-
-void platform_watch_interrupts(void)
-{
-    struct sigaction action = {.sa_handler = remember, .sa_flags = SA_RESETHAND | SA_RESTART};
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    sigaction(SIGHUP, &action, NULL); /* the ssh or adb session ended */
-    action.sa_handler = SIG_IGN;
-    action.sa_flags = SA_RESTART;
-    sigaction(SIGPIPE, &action, NULL);
-}
-
-bool platform_interrupted(void)
-{
-    return interrupted != 0;
 }

@@ -321,6 +321,17 @@ void platform_lock_enter(struct platform_lock *lock)
         AcquireSRWLockExclusive(&lock->slim);
 }
 
+bool platform_lock_enter_within(struct platform_lock *lock, uint32_t milliseconds)
+{
+    bool entered = !lock;
+    for (uint32_t i = 0; !entered && i <= milliseconds; i++) {
+        entered = TryAcquireSRWLockExclusive(&lock->slim);
+        if (!entered)
+            Sleep(1);
+    }
+    return entered;
+}
+
 void platform_lock_leave(struct platform_lock *lock)
 {
     if (lock)
@@ -350,10 +361,17 @@ bool platform_peak_memory(uint64_t *bytes)
     return told;
 }
 
-static volatile LONG interrupted;
+static volatile LONG interrupted, ended;
+static void (*last_act)(void);
 
 /* Longer than Windows waits for a program whose console closes. */
 enum { GRACE_MS = 60000 };
+
+void platform_last_act(void)
+{
+    if (last_act && InterlockedExchange(&ended, 1) == 0)
+        last_act();
+}
 
 /* Runs in a thread of its own. When the console closes or the user logs off, Windows ends the process as
  * soon as this returns, so it leaves that to main. */
@@ -362,12 +380,23 @@ static BOOL WINAPI remember(DWORD event)
     bool first = InterlockedExchange(&interrupted, 1) == 0;
     if (event != CTRL_C_EVENT && event != CTRL_BREAK_EVENT)
         Sleep(GRACE_MS);
+    if (!first)
+        platform_last_act();
     return first;
 }
 
-void platform_watch_interrupts(void)
+static LONG WINAPI crash(EXCEPTION_POINTERS *unused)
 {
+    (void)unused;
+    platform_last_act();
+    return EXCEPTION_CONTINUE_SEARCH;
+}
+
+void platform_watch_interrupts(void (*last)(void))
+{
+    last_act = last;
     SetConsoleCtrlHandler(remember, TRUE);
+    SetUnhandledExceptionFilter(crash);
 }
 
 bool platform_interrupted(void)

@@ -79,7 +79,7 @@ static void vote_rpc(struct power *power)
         explain(power, "the RPC votes were refused", code);
 }
 
-void power_vote(struct power *power, const struct libraries *libraries)
+static void vote(struct power *power, const struct libraries *libraries)
 {
     if (!power->profile->votes) {
         snprintf(power->reason, sizeof power->reason, "this profile leaves the clocks to the system");
@@ -93,14 +93,68 @@ void power_vote(struct power *power, const struct libraries *libraries)
         return;
     }
     power->held = true;
-    struct qnn_power_config vote = dcvs(power->id, power->profile);
-    const struct qnn_power_config *votes[] = {&vote, NULL};
+    struct qnn_power_config clocks = dcvs(power->id, power->profile);
+    const struct qnn_power_config *votes[] = {&clocks, NULL};
     code = power->infrastructure->set_power_config(power->id, votes);
     power->applied = code == 0;
     if (code)
         explain(power, "the clock vote was refused", code);
     else
         vote_rpc(power);
+}
+
+static void release(struct power *power)
+{
+    if (!power->held)
+        return;
+    struct qnn_power_config clocks = dcvs(power->id, &POWER_RELEASE);
+    const struct qnn_power_config *votes[] = {&clocks, NULL};
+    qnn_error code = power->infrastructure->set_power_config(power->id, votes);
+    qnn_error destroyed = power->infrastructure->destroy_power_config_id(power->id);
+    power->held = false;
+    if (code || destroyed)
+        say("the power vote could not be given back: error %u", decode_mask(code ? code : destroyed));
+}
+
+/* ---- votes that another thread may have to give back ---- */
+
+static struct {
+    struct platform_lock *lock;
+    struct power *holder;
+} guard;
+
+/* Who holds the lock for so long hangs in the backend. */
+enum { PATIENCE_MS = 1000 };
+
+bool power_guard(void)
+{
+    guard.lock = platform_lock_make();
+    return guard.lock != NULL;
+}
+
+void power_vote(struct power *power, const struct libraries *libraries)
+{
+    platform_lock_enter(guard.lock);
+    if (guard.lock)
+        guard.holder = power;
+    vote(power, libraries);
+    platform_lock_leave(guard.lock);
+}
+
+void power_release(struct power *power)
+{
+    platform_lock_enter(guard.lock);
+    release(power);
+    if (guard.lock)
+        guard.holder = NULL;
+    platform_lock_leave(guard.lock);
+}
+
+void power_release_last(void)
+{
+    platform_lock_enter_within(guard.lock, PATIENCE_MS);
+    if (guard.holder)
+        release(guard.holder);
 }
 
 static const char *word_of(const struct power_word *words, size_t count, uint32_t value)
@@ -133,17 +187,4 @@ void power_say(const struct power *power)
                  row->dcvs_enable ? "on" : "off", row->sleep_latency_us, rpc);
     say("power %s: %s%s%s%s", row->name, power->applied ? "applied" : "not applied", values,
         *power->reason ? "; " : "", power->reason);
-}
-
-void power_release(struct power *power)
-{
-    if (!power->held)
-        return;
-    power->held = false;
-    struct qnn_power_config vote = dcvs(power->id, &POWER_RELEASE);
-    const struct qnn_power_config *votes[] = {&vote, NULL};
-    qnn_error code = power->infrastructure->set_power_config(power->id, votes);
-    qnn_error destroyed = power->infrastructure->destroy_power_config_id(power->id);
-    if (code || destroyed)
-        say("the power vote could not be given back: error %u", decode_mask(code ? code : destroyed));
 }

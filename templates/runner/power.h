@@ -31,4 +31,9 @@ const char *power_mode_name(uint32_t mode);
 /* Back to the lowest corner. Safe to call when nothing is held. */
 void power_release(struct power *power);
 
+/* For a program that holds one vote at a time: from now on power_release_last gives it back wherever main is, in
+ * another thread, and nobody votes or gives back after that. False when memory is short. */
+bool power_guard(void);
+void power_release_last(void);
+
 #endif

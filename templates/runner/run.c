@@ -1,5 +1,6 @@
 #include "run.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Executions with plain buffers that shared ones are compared with, at most. */
@@ -79,6 +80,13 @@ static enum status open_times(struct run *run, struct fault *fault)
     return times_open(&run->times, expected) ? RUN_OK : fault_memory(fault);
 }
 
+/* Of a library that ends the process by exit(). Before and after the device is open, because what is registered
+ * later runs earlier: while the libraries that came with the device are still whole. */
+static void watch_exit(void)
+{
+    atexit(platform_last_act);
+}
+
 /* Every file that the run needs, checked before the device is opened. */
 static enum status open_files(void *context, struct hexrun *handle, bool *units_own, struct fault *fault)
 {
@@ -98,13 +106,18 @@ static enum status open_files(void *context, struct hexrun *handle, bool *units_
         status = compare_open(&run->results, options, &run->compare, fault);
     if (!status)
         status = samples_load(&run->samples, 0, &run->lane->inputs, fault);
-    return status ? status : open_times(run, fault);
+    if (!status)
+        status = open_times(run, fault);
+    if (!status)
+        watch_exit();
+    return status;
 }
 
 static enum status open_profile(void *context, struct hexrun *handle, struct fault *fault)
 {
     static const uint32_t LEVELS[] = {[PROFILE_BASIC] = QNN_PROFILE_BASIC, [PROFILE_DETAILED] = QNN_PROFILE_DETAILED};
     struct run *run = context;
+    watch_exit();
     if (run->options->profile == PROFILE_NONE)
         return RUN_OK;
     enum status status = profile_open(&run->profile, &handle->libraries.backend->call, handle->session.backend,
@@ -253,8 +266,10 @@ static enum status run_sample(struct run *run, size_t sample, struct fault *faul
 
 enum status run_execute(struct run *run, const struct options *options, struct fault *fault)
 {
-    platform_watch_interrupts();
     *run = (struct run){.options = options};
+    if (!power_guard())
+        return fault_memory(fault);
+    platform_watch_interrupts(power_release_last);
     run->steps = (struct handle_steps){.context = run,
                                        .described = open_files,
                                        .opening = open_profile,

@@ -53,7 +53,10 @@ def test_a_linux_runner_is_hardened_and_starts_on_old_systems(store, abi, machin
     assert binary.get(lief.ELF.DynamicEntry.TAG.FLAGS).has(lief.ELF.DynamicEntryFlags.FLAG.BIND_NOW)
     assert binary.has(lief.ELF.Segment.TYPE.GNU_RELRO)
     assert not binary.get(lief.ELF.Segment.TYPE.GNU_STACK).has(lief.ELF.Segment.FLAGS.X)
-    assert all(name.startswith(("libc.so", "libm.so", "libdl.so", "ld-linux")) for name in binary.libraries)
+    assert all(
+        name.startswith(("libc.so", "libm.so", "libdl.so", "libpthread.so", "ld-linux"))
+        for name in binary.libraries
+    )
     assert str(store.root).encode() not in path.read_bytes()
 
 
