@@ -31,6 +31,7 @@ AREAS: Mapping[str, tuple[str, ...]] = {
         "packager/compilers/",
         "packager/contexts.py",
         "packager/manifest_model.py",
+        "packager/manifest_formats.py",
         "packager/composed.py",
         "packager/converted.py",
         "packager/steps.py",

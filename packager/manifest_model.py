@@ -13,6 +13,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
+from packager.manifest_formats import FormatSettings
 from packager.manifest_linux import LinuxSystem
 from packager.manifest_samples import Preprocessing, Quantization, Reference, Samples
 from packager.manifest_sources import Digest, Source
@@ -270,4 +271,5 @@ class Manifest(Frozen):
     targets: Annotated[tuple[Target, ...], Field(min_length=1)] = Field(
         description="What to build: each [[targets]] gives one set of packages for one operating system"
     )
+    formats: FormatSettings = Field(description="Settings of single package formats, one table for each")
     allow: tuple[Allow, ...] = Field(description="Findings that are accepted on purpose, each with a reason")

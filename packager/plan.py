@@ -95,6 +95,7 @@ def _target(manifest: Manifest, target: Target, index: int, problems: _Problems)
         runtime_set=runtime_set,
         packages=packages,
         linux=target.linux,
+        formats=manifest.formats,
         **settings,
     )
 

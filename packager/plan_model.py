@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from packager.catalog import Abi, Release, Soc
+from packager.manifest_formats import FormatSettings
 from packager.manifest_linux import LinuxSystem
 from packager.manifest_model import Allow, Model, Package, Settings
 from packager.model import Frozen
@@ -67,6 +68,7 @@ class TargetPlan(Settings):
     runtime_set: RuntimePlan
     packages: tuple[PackagePlan, ...]
     linux: LinuxSystem | None = None
+    formats: FormatSettings
 
     @property
     def archs(self) -> tuple[int, ...]:

@@ -42,6 +42,7 @@ _WRITERS = {
     "zip": "zip:Zip",
     "adb": "adb:Adb",
     "aar": "aar:Aar",
+    "oci": "oci:Oci",
 }
 
 

@@ -20,10 +20,14 @@ def home(package: PackagePlan) -> str:
 def installed(plan: TargetPlan, package: PackagePlan, bundle: Bundle) -> list[Member]:
     """The members that every Linux package installs, with paths relative to the root of the system."""
     return [
-        *members_below(home(package), bundle),
-        *_command(plan, package, bundle),
+        *tree_and_command(plan, package, bundle),
         *service_members(plan, package, bundle, home(package)),
     ]
+
+
+def tree_and_command(plan: TargetPlan, package: PackagePlan, bundle: Bundle) -> list[Member]:
+    """The package's own tree and its command: all that a system without services of its own needs."""
+    return [*members_below(home(package), bundle), *_command(plan, package, bundle)]
 
 
 def script_members(plan: TargetPlan, package: PackagePlan, bundle: Bundle, manager: Manager) -> list[Member]:

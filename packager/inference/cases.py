@@ -107,6 +107,7 @@ def _case(
             "model": Model(source=PathSource(path=_READ_OFF), precision="as-is"),
             "runtime_set": RuntimePlan(release=_release(items), files=()),
             "packages": (),
+            "formats": defaults()["formats"],
         }
     )
     files = tuple(

@@ -12,6 +12,7 @@ from packager import catalog, resources
 from packager.bundle import Bundle, BundleFile, BundleLink
 from packager.catalog import Abi, RuntimeSet, Soc
 from packager.files import Blob
+from packager.manifest_formats import FormatSettings
 from packager.manifest_model import Model, Package
 from packager.manifest_sources import PathSource
 from packager.naming import inner_name, package_stem, version_word
@@ -91,9 +92,13 @@ def target_plan(
     formats: tuple[str, ...] = ("tar.zst",),
     name: str | None = None,
     precision: str = "float",
+    own: Mapping[str, Mapping[str, Any]] | None = None,
     **settings: Any,
 ) -> TargetPlan:
-    """A resolved target for SoCs and an ABI of the tables; `settings` replace those of defaults.toml."""
+    """A resolved target for SoCs and an ABI of the tables; `settings` replace those of defaults.toml.
+
+    `own` are settings of package formats, by format: what `[formats.<id>]` says.
+    """
     defaults = tomllib.loads(resources.text("manifests", "defaults.toml"))
     chosen = defaults["defaults"] | settings
     binary_interface = catalog.abi(abi)
@@ -131,6 +136,9 @@ def target_plan(
                 version=version_word(PACKAGE.version, row.version),
             )
             for row in map(catalog.formats().__getitem__, formats)
+        ),
+        formats=FormatSettings.model_validate(
+            {key: {**said, **(own or {}).get(key, {})} for key, said in defaults["formats"].items()}
         ),
         **chosen,
     )

@@ -20,7 +20,7 @@ FLOORS = {
         "visible",
     ),
     1: (
-        "facts", "manifest", "manifest_model", "manifest_linux", "manifest_samples", "manifest_sources", "manifest_words", "manifest_problems",
+        "facts", "manifest", "manifest_model", "manifest_formats", "manifest_linux", "manifest_samples", "manifest_sources", "manifest_words", "manifest_problems",
         "manifest_schema", "diagnostics", "source_map", "toml_errors", "bundle", "plan_model", "naming", "decoder", "log_lines",
     ),
     2: ("store", "store_leases", "store_keeping", "sources", "compilers"),

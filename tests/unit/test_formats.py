@@ -28,7 +28,8 @@ from tests.make.unpack import (
 )
 
 EPOCH = 1_700_000_000
-FORMATS = ("tar.gz", "tar.zst", "deb", "ipk", "zip")
+FORMATS = ("tar.gz", "tar.zst", "deb", "ipk", "zip", "oci")
+EXTENSIONS = {"oci": "oci.tar"}
 
 
 @pytest.fixture
@@ -58,7 +59,10 @@ def test_a_format_without_a_writer_is_refused_with_the_nearest_one():
 
 @pytest.mark.parametrize("format_id", FORMATS)
 def test_the_file_name_is_the_one_that_was_planned(format_id, plan):
-    assert by_id(format_id).file_name(plan) == f"text-direction-1.2.0-linux-arm64.{format_id}"
+    assert (
+        by_id(format_id).file_name(plan)
+        == f"text-direction-1.2.0-linux-arm64.{EXTENSIONS.get(format_id, format_id)}"
+    )
 
 
 def test_a_plan_without_this_format_has_no_file_name_for_it():

@@ -109,6 +109,7 @@ SECTIONS = {
     "[[targets]]": "Target",
     "[targets.linux]": "LinuxSystem",
     "[targets.linux.service]": "Service",
+    "[formats.oci]": "OciSettings",
     "[[allow]]": "Allow",
 }
 
@@ -142,7 +143,7 @@ def test_the_page_about_the_manifest_tells_each_key_and_its_default(section):
             default = f"`{json.dumps(child['default'])}`" if "default" in child else "–"
             expected[key] = "**required**" if required else default
     if section == "Top level":
-        expected |= dict.fromkeys(("qairt", "defaults"), "see below")
+        expected |= dict.fromkeys(("qairt", "defaults", "formats"), "see below")
     if section == "[[targets]]":
         expected |= dict.fromkeys(Settings.model_fields, "[defaults]") | {
             "abi": "by `os`",

@@ -1,0 +1,255 @@
+"""`oci`: a container image in an OCI image layout, as one tar that needs no Docker to be made or published.
+
+Source: OCI image specification 1.1 (layout, manifest, configuration, annotations). What changes seldom lies
+low: the device libraries are the first layer, the models the second, and all else the third, so that an
+update of the model costs a device the model's layer only.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import hashlib
+import json
+import tarfile
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, BinaryIO, NamedTuple, cast
+
+from packager import catalog
+from packager.bundle import MODEL_LIBRARY, Bundle, BundleFile
+from packager.errors import ManifestError
+from packager.files import Blob, HashingWriter
+from packager.formats.gzip_stream import gzip_stream
+from packager.formats.installed import one_line, tree_and_command
+from packager.formats.members import Member, in_order, planned_name
+from packager.formats.tar_stream import Sink, write_tar, zstd_frame
+from packager.plan_model import PackagePlan, TargetPlan
+
+IMAGE_MANIFEST = "application/vnd.oci.image.manifest.v1+json"
+IMAGE_INDEX = "application/vnd.oci.image.index.v1+json"
+_CONFIG = "application/vnd.oci.image.config.v1+json"
+_LAYER = "application/vnd.oci.image.layer.v1.tar"
+_PATH = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+_OWN = "org.opencontainers.image."  # what the specification names, and a base says of itself only
+
+
+class Layer(NamedTuple):
+    """A layer as it lies in the layout: its type, its bytes, and the digest of the tar inside them."""
+
+    media_type: str
+    blob: Blob
+    diff_id: str
+    about: str
+
+
+class Oci:
+    """The tree in /usr/lib/<package> and a command in /usr/bin, on top of the base image if there is one."""
+
+    def file_name(self, plan: TargetPlan) -> str:
+        """The name in the output folder. Raises ValueError when the plan has no such package."""
+        return planned_name(plan, "oci")
+
+    def write(self, plan: TargetPlan, bundle: Bundle, out: BinaryIO, *, epoch: int) -> None:
+        """Write the image. Raises InputUnavailable when a file changed since it was staged.
+
+        Raises ManifestError for an ABI that container images have no architecture for.
+        """
+        package = plan.package_of("oci")
+        layout = Layout(out, epoch)
+        descriptor = write_image(layout, plan, package, bundle, epoch=epoch)
+        layout.finish([descriptor])
+
+
+class Layout:
+    """An OCI image layout that grows in a tar; `out` is seekable, as a blob is named after its bytes."""
+
+    def __init__(self, out: BinaryIO, epoch: int) -> None:
+        self._out, self._epoch = out, epoch
+        self._held: set[str] = set()
+        self.add_file("oci-layout", canonical({"imageLayoutVersion": "1.0.0"}))
+
+    def add_file(self, name: str, content: bytes) -> None:
+        """A file beside the blobs."""
+        self._out.write(self._header(name, len(content)))
+        self._out.write(content + bytes(-len(content) % tarfile.BLOCKSIZE))
+
+    def add_document(self, media_type: str, document: dict[str, Any]) -> dict[str, Any]:
+        """A JSON document as a blob; its descriptor."""
+        return self.add_bytes(media_type, canonical(document))
+
+    def add_bytes(self, media_type: str, content: bytes) -> dict[str, Any]:
+        """Small bytes as a blob; its descriptor."""
+        blob = Blob(sha256=hashlib.sha256(content).hexdigest(), size=len(content))
+        if blob.sha256 not in self._held:
+            self._held.add(blob.sha256)
+            self.add_file(blob_name(blob), content)
+        return descriptor_of(media_type, blob)
+
+    @contextlib.contextmanager
+    def new_blob(self) -> Iterator[HashingWriter]:
+        """What is written to the stream becomes a blob, whose header is written when its name is known."""
+        at = self._out.tell()
+        self._out.write(bytes(tarfile.BLOCKSIZE))
+        stream = HashingWriter(self._out)
+        yield stream
+        blob = stream.blob
+        if blob.sha256 in self._held:  # a layer of the same bytes is there already
+            self._out.seek(at)
+            self._out.truncate()
+            return
+        self._held.add(blob.sha256)
+        self._out.write(bytes(-blob.size % tarfile.BLOCKSIZE))
+        end = self._out.tell()
+        self._out.seek(at)
+        self._out.write(self._header(blob_name(blob), blob.size))
+        self._out.seek(end)
+
+    def finish(self, manifests: Sequence[dict[str, Any]]) -> None:
+        """The index, which names the manifests, and the end of the tar."""
+        index = {"schemaVersion": 2, "mediaType": IMAGE_INDEX, "manifests": list(manifests)}
+        self.add_file("index.json", canonical(index))
+        self._out.write(bytes(2 * tarfile.BLOCKSIZE))
+
+    def _header(self, name: str, size: int) -> bytes:
+        info = tarfile.TarInfo(name)
+        info.size, info.mode, info.mtime = size, 0o644, self._epoch
+        # GNU's way to say more than 8 GiB takes no header of its own, so the room for it is always the same.
+        return info.tobuf(tarfile.GNU_FORMAT, "ascii")
+
+
+def write_image(
+    layout: Layout, plan: TargetPlan, package: PackagePlan, bundle: Bundle, *, epoch: int
+) -> dict[str, Any]:
+    """Write the layers, configuration and manifest of an image; the manifest's descriptor for the index."""
+    if plan.abi.oci is None:
+        raise ManifestError(
+            f"{plan.label}: container images have no architecture for ABI {plan.abi.id}",
+            fix=f'remove "{package.format}" from the formats of this target',
+        )
+    layers = [
+        _write_layer(layout, members, plan.formats.oci.compression, about, epoch)
+        for about, members in _split(plan, tree_and_command(plan, package, bundle))
+    ]
+    config = _config(plan, package, bundle, layers, moment_of(epoch))
+    document = {
+        "schemaVersion": 2,
+        "mediaType": IMAGE_MANIFEST,
+        "config": layout.add_document(_CONFIG, config),
+        "layers": [descriptor_of(layer.media_type, layer.blob) for layer in layers],
+        "annotations": plan.formats.oci.annotations | said_of_image(plan, package, moment_of(epoch)),
+    }
+    return layout.add_document(IMAGE_MANIFEST, document) | {
+        "platform": {"architecture": plan.abi.oci, "os": plan.abi.system},
+        "annotations": _reference(plan, tag_of(plan, package)),
+    }
+
+
+def tag_of(plan: TargetPlan, package: PackagePlan) -> str:
+    """The tag of a target's image: the version, and the target's name, as all share one repository."""
+    return f"{package.version}-{plan.name}" if plan.name else package.version
+
+
+def blob_name(blob: Blob) -> str:
+    """Where a layout keeps a blob."""
+    return f"blobs/sha256/{blob.sha256}"
+
+
+def descriptor_of(media_type: str, blob: Blob) -> dict[str, Any]:
+    """How a document refers to a blob."""
+    return {"mediaType": media_type, "digest": f"sha256:{blob.sha256}", "size": blob.size}
+
+
+def canonical(document: dict[str, Any]) -> bytes:
+    """JSON in one form: keys in order, no spaces."""
+    return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def moment_of(epoch: int) -> str:
+    """A time as RFC 3339 has it."""
+    return f"{datetime.datetime.fromtimestamp(epoch, datetime.UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+
+def _reference(plan: TargetPlan, tag: str) -> dict[str, str]:
+    """What tools call the image when they load it: its tag, and for containerd its whole name."""
+    repository = plan.formats.oci.repository
+    full = {"io.containerd.image.name": f"{repository}:{tag}"} if repository else {}
+    return {f"{_OWN}ref.name": tag} | full
+
+
+def said_of_image(plan: TargetPlan, package: PackagePlan, created: str) -> dict[str, str]:
+    """What image and manifest say of themselves in the specification's words, and what they are made for."""
+    about = plan.package
+    own = {
+        "created": created,
+        "title": package.name,
+        "description": one_line(about.description),
+        "version": about.version,
+        "vendor": about.vendor,
+        "licenses": about.license,
+        "authors": about.maintainer,
+        "url": about.homepage,
+    }
+    return {f"{_OWN}{key}": value for key, value in own.items() if value} | {
+        "hexpack.socs": ",".join(soc.id for soc in plan.socs),
+        "hexpack.qairt": plan.runtime_set.release.version,
+    }
+
+
+def _config(
+    plan: TargetPlan, package: PackagePlan, bundle: Bundle, layers: Sequence[Layer], created: str
+) -> dict[str, Any]:
+    """The image's configuration: what runs, on which processor, and the digests of the unpacked layers."""
+    has_runner = any(file.role == "runner" for file in bundle.files)
+    start = {"Entrypoint": [f"/usr/bin/{plan.package.name}"]} if has_runner else {}
+    labels = plan.formats.oci.labels | said_of_image(plan, package, created)
+    return {
+        "created": created,
+        "author": plan.package.maintainer,
+        "architecture": plan.abi.oci,
+        "os": plan.abi.system,
+        "config": {"Env": [_PATH], "WorkingDir": "/", "Labels": labels} | start,
+        "rootfs": {"type": "layers", "diff_ids": [f"sha256:{layer.diff_id}" for layer in layers]},
+        "history": [
+            {"created": created, "created_by": "hexpack", "comment": layer.about} for layer in layers
+        ],
+    }
+
+
+def _split(plan: TargetPlan, members: Sequence[Member]) -> Iterator[tuple[str, list[Member]]]:
+    """What goes into each layer, with a word about it; empty layers are left out."""
+    vendor = {role.id for role in catalog.roles()} | {"support", "licence"}
+    models = {"context", "container", MODEL_LIBRARY}
+    qairt = f"device libraries of QAIRT {plan.runtime_set.release.version}"
+    for about, wanted in ((qairt, vendor), ("models", models), ("application", None)):
+        chosen = [
+            member
+            for member in members
+            if (_role(member) in wanted if wanted is not None else _role(member) not in vendor | models)
+        ]
+        if chosen:
+            yield about, chosen
+
+
+def _role(member: Member) -> str:
+    return member.content.role if isinstance(member.content, BundleFile) else ""
+
+
+def _write_layer(
+    layout: Layout, members: Iterable[Member], compression: str, about: str, epoch: int
+) -> Layer:
+    packed = gzip_stream if compression == "gzip" else zstd_frame
+    with layout.new_blob() as out, packed(cast("BinaryIO", out)) as stream:
+        inside = _Digesting(stream)
+        write_tar(inside, in_order(members, folders=True), epoch=epoch, dialect="pax")
+    return Layer(f"{_LAYER}+{compression}", out.blob, inside.hash.hexdigest(), about)
+
+
+class _Digesting:
+    """Passes bytes on and knows their digest."""
+
+    def __init__(self, out: Sink) -> None:
+        self._out, self.hash = out, hashlib.sha256()
+
+    def write(self, data: bytes, /) -> None:
+        self.hash.update(data)
+        self._out.write(data)

@@ -1,0 +1,48 @@
+"""What a manifest says about single package formats: `[formats.<id>]`, a table for each that has settings."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, StringConstraints
+
+from packager.model import Frozen
+
+# A label's or annotation's value may be long, but not break a line.
+_Text = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f]*$", max_length=4000)]
+_Key = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._/-]*$", max_length=200)]
+Repository = Annotated[
+    str,
+    StringConstraints(
+        pattern=r"^[a-z0-9][a-z0-9.-]*(:[0-9]{1,5})?(/[a-z0-9]+([._-]+[a-z0-9]+)*)+$", max_length=255
+    ),
+]
+
+
+class OciSettings(Frozen):
+    """`oci`: a container image, which `compose` carries too."""
+
+    repository: Repository | None = Field(
+        default=None,
+        description="Registry and repository that the image is published to, without tag",
+        examples=["registry.example.com/vision/text-direction"],
+    )
+    compression: Literal["gzip", "zstd"] = Field(
+        description="How layers are compressed: gzip, which every container runtime unpacks, or zstd, which "
+        "containerd 1.5, Docker 23 and podman 3 do and later ones",
+        examples=["gzip"],
+    )
+    labels: dict[_Key, _Text] = Field(
+        description="Labels of the image beside those that hexpack writes",
+        examples=[{"com.example.team": "vision"}],
+    )
+    annotations: dict[_Key, _Text] = Field(
+        description="Annotations of the image's manifest beside those that hexpack writes",
+        examples=[{"com.example.release": "spring"}],
+    )
+
+
+class FormatSettings(Frozen):
+    """`[formats]`: settings of package formats, for all targets that ask for them."""
+
+    oci: OciSettings = Field(description="The container image of `oci` and `compose` packages")
