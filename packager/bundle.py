@@ -52,12 +52,27 @@ class BundleLink(Frozen):
     target: str
 
 
+class HostFile(Frozen):
+    """A file that the package needs and the device has to hold: `path` is absolute there.
+
+    `blob` is the file that the set was judged with, `build` the QAIRT build id inside it.
+    """
+
+    path: str
+    role: str
+    blob: Blob
+    build: str | None = None
+
+
 class Bundle(Frozen):
     """Files and links sorted by path. Raises ValueError for clashing names and for unsafe paths.
 
     `parts` are no files of the tree: what only some formats carry, such as the runner's library and headers.
+    `required` are the files that the device has to hold beside them.
+
     `depends` are Debian dependencies (`libc6 (>= 2.34)`) computed from the symbol versions of the files,
-    `opkg_depends` and `rpm_requires` the same in the words of opkg and rpm.
+    `opkg_depends` and `rpm_requires` the same in the words of opkg and rpm; `recommends` and
+    `rpm_recommends` name what the package can be installed without.
     """
 
     files: tuple[BundleFile, ...]
@@ -66,6 +81,9 @@ class Bundle(Frozen):
     depends: tuple[str, ...] = ()
     opkg_depends: tuple[str, ...] = ()
     rpm_requires: tuple[str, ...] = ()
+    recommends: tuple[str, ...] = ()
+    rpm_recommends: tuple[str, ...] = ()
+    required: tuple[HostFile, ...] = ()
 
     @model_validator(mode="after")
     def _plain_and_unique(self) -> Bundle:

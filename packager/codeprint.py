@@ -39,6 +39,7 @@ AREAS: Mapping[str, tuple[str, ...]] = {
         "targets/onnx_types.toml",
         "targets/qairt_tools.toml",
         "packager/manifest_linux.py",
+        "packager/manifest_host.py",
         "packager/manifest_samples.py",
         "packager/manifest_sources.py",
         "packager/manifest_words.py",

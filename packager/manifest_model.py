@@ -14,6 +14,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, StringConstraints, model_validator
 
 from packager.manifest_formats import FormatSettings
+from packager.manifest_host import Host, VendorLibraries
 from packager.manifest_linux import LinuxSystem
 from packager.manifest_samples import Preprocessing, Quantization, Reference, Samples
 from packager.manifest_sources import Digest, Source
@@ -203,6 +204,17 @@ class Settings(Frozen):
         description="What becomes of a context binary for another SoC of the same Hexagon architecture: "
         "refused (strict), or shipped with a warning (permissive)",
         examples=["strict"],
+    )
+    vendor_libraries: VendorLibraries = Field(
+        description="Whether packages bring the vendor's libraries (bundle), or only say which the "
+        "device has to hold (require)",
+        examples=["bundle"],
+    )
+    host: Host | None = Field(
+        default=None,
+        description='With vendor_libraries = "require": where the device has them, and which of its packages '
+        "bring them",
+        examples=[{"libraries": "/usr/lib", "dsp": "/usr/lib/dsp/cdsp"}],
     )
 
 

@@ -20,6 +20,7 @@ from packager.source_map import Location
 if TYPE_CHECKING:
     from pydantic import ValidationError
 
+_SETTING = 3  # parts in the location of a target's own key: targets, its number, the key
 _KINDS = {
     "string": "a string",
     "integer": "a whole number",
@@ -98,7 +99,7 @@ class _Judge:
         return _Problem(location, said, hint, at_key=True)
 
     def _missing(self, location: Location) -> _Problem | None:
-        if _inherits(location):
+        if _inherits(location) and len(location) == _SETTING:
             # What [defaults] or [model] should have given is a problem there; only an ABI comes from `os`.
             return self._no_abi(location) if location[-1] == "abi" else None
         unwritten = (location[:end] for end in range(1, len(location)) if not self._wrote(location[:end]))

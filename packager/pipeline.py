@@ -269,6 +269,7 @@ def _target_report(
             )
             for file in sorted((*bundle.files, *bundle.parts), key=lambda file: (-file.blob.size, file.path))
         ),
+        required=bundle.required,
     )
 
 

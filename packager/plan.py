@@ -77,6 +77,7 @@ def _target(manifest: Manifest, target: Target, index: int, problems: _Problems)
             'add calibration = { path = "calibration/*.npy" } to [model], some dozen real inputs',
         )
     refuse_linux(target, at, problems.add)
+    _refuse_half_a_host(manifest, target, at, problems)
     packages = _packages(manifest, target, abi, at, problems)
     archs = sorted({soc.hexagon for soc in socs if soc.hexagon})
     runtime_set = _runtime_set(manifest, target, abi, archs, at, problems)
@@ -121,6 +122,25 @@ def _refuse_later(manifest: Manifest, target: Target, at: tuple[str | int, ...],
             (*at, "hvx_threads"),
             f"hvx_threads = {target.hvx_threads} cannot be compiled in by this version",
             "leave it out: the backend chooses by itself",
+        )
+
+
+def _refuse_half_a_host(
+    manifest: Manifest, target: Target, at: tuple[str | int, ...], problems: _Problems
+) -> None:
+    """Libraries of the device need a place there, and a place needs libraries that are looked for there."""
+    if target.vendor_libraries == "require" and target.host is None:
+        own = (*at, "vendor_libraries")
+        problems.add(
+            own if target.vendor_libraries != manifest.defaults.vendor_libraries else ("defaults", own[-1]),
+            f"{_label(target)} does not say where the device has the vendor's libraries",
+            'add host = { libraries = "/usr/lib", dsp = "/usr/lib/dsp/cdsp" }',
+        )
+    elif target.vendor_libraries == "bundle" and target.host not in (None, manifest.defaults.host):
+        problems.add(
+            (*at, "host"),
+            f"{_label(target)} brings the vendor's libraries itself",
+            'take `host` out, or write vendor_libraries = "require"',
         )
 
 

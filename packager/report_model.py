@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from packager import __version__
+from packager.bundle import HostFile
 from packager.emission import Written
 from packager.model import Frozen
 from packager.rules.core import Finding, Proof
@@ -30,7 +31,8 @@ class FileReport(Frozen):
 class TargetReport(Frozen):
     """What became of one target; `reused` means that nothing had to be done.
 
-    `files` is what every package of the target holds, largest first.
+    `files` is what every package of the target holds, largest first; `required` what the device has to hold
+    beside them.
     """
 
     label: str
@@ -40,6 +42,7 @@ class TargetReport(Frozen):
     contexts: tuple[ContextReport, ...] = ()
     proofs: tuple[Proof, ...] = ()
     files: tuple[FileReport, ...] = ()
+    required: tuple[HostFile, ...] = ()
     packages: tuple[Written, ...] = ()
     reused: bool = False
 

@@ -32,6 +32,8 @@ class Dialect(Frozen):
 class Places(Frozen):
     """Where things stand in the tree, paths relative to its top; `dsp` is None on a simulator.
 
+    What the device holds itself has an absolute path.
+
     `backends` holds the backend library of each compute unit, `models` the model of each SoC by its id.
     """
 
@@ -139,6 +141,8 @@ def runner_conf(
     here = posixpath.dirname(places.config)
 
     def relative(path: str) -> str:
+        if path.startswith("/") or path[1:2] == ":":  # the device's own
+            return path
         return posixpath.relpath(path, here or ".")
 
     lines = [
@@ -147,6 +151,9 @@ def runner_conf(
         f"package {plan.package.name} {plan.package.version}",
         f"system {relative(places.system)}",
     ]
+    if plan.vendor_libraries == "require":
+        release = plan.runtime_set.release
+        lines.insert(1, f"# The device brings QAIRT {release.version}, build {release.build}.")
     if places.dsp is not None:
         lines.append(f"dsp {relative(places.dsp or '.')}")
     lines += [

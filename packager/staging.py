@@ -7,14 +7,15 @@ from collections.abc import Iterable, Sequence
 
 from pydantic import TypeAdapter
 
-from packager import layouts
-from packager.bundle import Bundle, BundleFile
+from packager import catalog, layouts
+from packager.bundle import SUPPORT, Bundle, BundleFile, HostFile
 from packager.codeprint import codeprint, surroundings
 from packager.contexts import ContextAsset
 from packager.facts.identify import examine
 from packager.facts.types import ContextFacts, DamagedFacts, ElfFacts, Facts
 from packager.layouts import debian, documents
 from packager.lock import Compile
+from packager.manifest_host import Host
 from packager.plan_model import TargetPlan
 from packager.rules.core import Examined
 from packager.runner import RunnerBuild
@@ -41,25 +42,55 @@ class Staging:
         parts: Sequence[BundleFile] = (),
     ) -> tuple[Bundle, tuple[Examined, ...]]:
         """The bundle and the facts of its files. Nothing is judged here."""
-        files = [*self._vendor(libraries), *self._contexts(contexts), self._runner(runner)]
-        examined = self._examined([*files, *parts])
+        vendor, own = list(self._vendor(libraries)), [*self._contexts(contexts), self._runner(runner)]
+        # What the device brings is judged like the rest: it is to be the set that it was judged with.
+        examined = self._examined([*vendor, *own, *parts])
+        on_device = layouts.required_of(self._plan)
+        files = own if on_device else [*vendor, *own]
+        required = tuple(self._required(on_device, examined)) if on_device else ()
         graphs = {e.file.soc: _graph_names(e.facts) for e in examined if e.file.role == "context"}
         configuration = list(self._configuration(graphs))
         examined += self._examined(configuration)
         files += configuration
-        files.append(self._text("documents", "README.txt", "document", documents.readme(self._plan, files)))
-        files.append(self._text("documents", "SHA256SUMS", "sums", documents.sums(files, self._layout)))
-        host = [e.facts for e in examined if isinstance(e.facts, ElfFacts)]
-        own = [file.name for file in (*files, *parts)]
-        bundle = Bundle.of(files).model_copy(
-            update={
-                "parts": tuple(parts),
-                "depends": debian.depends(host, own) if self._plan.abi.debian else (),
-                "opkg_depends": debian.depends(host, own, "opkg") if self._plan.abi.opkg else (),
-                "rpm_requires": debian.requires(host, own) if self._plan.abi.rpm else (),
-            }
+        files.append(
+            self._text("documents", "README.txt", "document", documents.readme(self._plan, files, required))
         )
-        return bundle, tuple(examined)
+        files.append(self._text("documents", "SHA256SUMS", "sums", documents.sums(files, self._layout)))
+        packed = {file.path for file in (*files, *parts)}
+        elves = [e.facts for e in examined if isinstance(e.facts, ElfFacts) and e.file.path in packed]
+        depends = self._dependencies(elves, [file.name for file in (*files, *parts)])
+        update = {**depends, "parts": tuple(parts), "required": required}
+        return Bundle.of(files).model_copy(update=update), tuple(examined)
+
+    def _dependencies(self, elves: Sequence[ElfFacts], own: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        """What each package manager has to install beside, by the bundle's fields."""
+        abi, host = self._plan.abi, layouts.required_of(self._plan)
+        needs = (host.depends or ()) if host else ()
+        likes = (host.recommends or ()) if host else ()
+        return {
+            "depends": (*debian.depends(elves, own), *needs) if abi.debian else (),
+            "opkg_depends": (*debian.depends(elves, own, "opkg"), *needs) if abi.opkg else (),
+            "rpm_requires": (*debian.requires(elves, own), *map(debian.in_rpm_words, needs))
+            if abi.rpm
+            else (),
+            "recommends": likes,
+            "rpm_recommends": tuple(map(debian.in_rpm_words, likes)),
+        }
+
+    def _required(self, host: Host, examined: Iterable[Examined]) -> Iterable[HostFile]:
+        """The vendor's files as the device has them."""
+        folders = {wanted.name: wanted.folder for wanted in self._plan.runtime_set.files}
+        for one in examined:
+            if one.file.role in {*(role.id for role in catalog.roles()), SUPPORT}:
+                dsp = layouts.vendor_place(folders.get(one.file.name, "")) == "dsp"
+                folder = host.dsp_folder if dsp else host.libraries
+                build = getattr(one.facts, "qairt_build", None)
+                yield HostFile(
+                    path=f"{folder.rstrip('/')}/{one.file.name}",
+                    role=one.file.role,
+                    blob=one.file.blob,
+                    build=build,
+                )
 
     def _vendor(self, libraries: dict[str, Fetched]) -> Iterable[BundleFile]:
         for wanted in self._plan.runtime_set.files:

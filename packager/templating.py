@@ -9,10 +9,13 @@ from packager.resources import text
 
 def fill(*place: str, **words: object) -> str:
     """The template at `templates/<place>` with `words` in it. Plain text: nothing is escaped for HTML."""
-    from jinja2 import Environment, StrictUndefined
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
 
     environment = Environment(  # noqa: S701 (plain text, not HTML)
-        undefined=StrictUndefined, trim_blocks=True, keep_trailing_newline=True
+        loader=FunctionLoader(lambda name: text("templates", *name.split("/"))),  # for {% include %}
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        keep_trailing_newline=True,
     )
     environment.filters |= {"roff": _roff, "quoted": shlex.quote}
     return environment.from_string(text("templates", *place)).render(words)

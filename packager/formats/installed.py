@@ -59,6 +59,7 @@ def control_fields(plan: TargetPlan, package: PackagePlan, bundle: Bundle, size:
         "Maintainer": plan.package.maintainer,
         "Installed-Size": str(size),
         "Depends": ", ".join(bundle.depends),
+        "Recommends": ", ".join(bundle.recommends),
         "Provides": same,
         "Conflicts": same,
         "Replaces": same,
@@ -80,7 +81,8 @@ def description(plan: TargetPlan, package: PackagePlan) -> tuple[str, list[str]]
     words = one_line(plan.package.description)
     synopsis = textwrap.shorten(words, _COLUMNS - 1, placeholder=" ...")
     silicon = ", ".join(f"{soc.title} ({soc.id}, Hexagon {soc.arch})" for soc in plan.socs)
-    made_for = f"Made for {silicon}, with the libraries of QAIRT {plan.runtime_set.release.version}."
+    brings = "with" if plan.vendor_libraries == "bundle" else "and for systems that have"
+    made_for = f"Made for {silicon}, {brings} the libraries of QAIRT {plan.runtime_set.release.version}."
     place = f"Everything is below /{home(package)}."
     lines = [*textwrap.wrap(words, _COLUMNS - 1), "."] if synopsis != words else []
     return synopsis, lines + textwrap.wrap(f"{made_for} {place}", _COLUMNS - 1, break_on_hyphens=False)

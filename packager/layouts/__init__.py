@@ -6,6 +6,7 @@ import posixpath
 from typing import Literal
 
 from packager import catalog
+from packager.manifest_host import Host
 from packager.model import Frozen
 from packager.plan_model import TargetPlan
 from packager.runtime_config import Places
@@ -45,6 +46,11 @@ def vendor_place(folder: str) -> Place:
     return "dsp" if folder == "dsp" else "host"
 
 
+def required_of(plan: TargetPlan) -> Host | None:
+    """Where the device has the vendor's libraries; None for a target that brings them."""
+    return plan.host if plan.vendor_libraries == "require" else None
+
+
 def model_path(layout: Layout, plan: TargetPlan, soc: catalog.Soc) -> str:
     """Where the context binary of a SoC stands, or the one DLC of all of them."""
     name = f"{plan.package.name}.dlc" if plan.runtime == "dlc" else f"{soc.id}.bin"
@@ -52,12 +58,15 @@ def model_path(layout: Layout, plan: TargetPlan, soc: catalog.Soc) -> str:
 
 
 def places(plan: TargetPlan) -> Places:
-    """Where runner.conf finds everything."""
+    """Where runner.conf finds everything; what the device holds has an absolute path."""
     layout = layout_of(plan.system)
+    host, dsp = layout.host, layout.dsp
+    if on_device := required_of(plan):
+        host, dsp = on_device.libraries, on_device.dsp_folder
     return Places(
         config=layout.path("config", "runner.conf"),
-        backends={"npu": layout.path("host", catalog.role_file("backend", plan.system))},
-        system=layout.path("host", catalog.role_file("system", plan.system)),
-        dsp=None if plan.abi.simulator else layout.dsp,
+        backends={"npu": posixpath.join(host, catalog.role_file("backend", plan.system))},
+        system=posixpath.join(host, catalog.role_file("system", plan.system)),
+        dsp=None if plan.abi.simulator else dsp,
         models={soc.id: model_path(layout, plan, soc) for soc in plan.socs},
     )

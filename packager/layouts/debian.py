@@ -54,6 +54,12 @@ def requires(libraries: Iterable[ElfFacts], bundled: Collection[str]) -> tuple[s
     return tuple(sorted(found))
 
 
+def in_rpm_words(dependency: str) -> str:
+    """`qairt (>= 2.51.0)` as rpm writes it: `qairt >= 2.51.0`. Source: Debian policy 7.1, rpm's manual."""
+    name, _, relation = dependency.rstrip(")").partition(" (")
+    return f"{name} {relation.replace('<<', '<').replace('>>', '>')}" if relation else name
+
+
 def _libstdcxx(host: Iterable[ElfFacts]) -> str | None:
     wanted = newest(facts.glibcxx_needed for facts in host)
     if wanted is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Sequence
 
-from packager.bundle import BundleFile
+from packager.bundle import BundleFile, HostFile
 from packager.layouts import Layout, layout_of
 from packager.plan_model import TargetPlan
 from packager.templating import fill
@@ -21,9 +21,9 @@ def sums(files: Sequence[BundleFile], layout: Layout) -> str:
     return "".join(lines)
 
 
-def readme(plan: TargetPlan, files: Sequence[BundleFile]) -> str:
-    """The package's README: contents, how to run, how to check."""
+def readme(plan: TargetPlan, files: Sequence[BundleFile], required: Sequence[HostFile] = ()) -> str:
+    """The package's README: contents, what the device has to hold, how to run, how to check."""
     layout = layout_of(plan.system)
     runner = next(file.path for file in files if file.role == "runner")
     name = f"README-{plan.system}.txt.jinja"
-    return fill("documents", name, plan=plan, layout=layout, runner=runner)
+    return fill("documents", name, plan=plan, layout=layout, runner=runner, required=required)

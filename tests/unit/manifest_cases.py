@@ -79,6 +79,8 @@ WRONG: dict[str, bytes] = {
     "missing-file-of-wheel": changed(('path = "cls.onnx"', 'wheel = "example==1.0"')),
     "missing-kind-of-source": changed(('path = "cls.onnx"', "")),
     "misspelt-kind-of-source": changed(('path = "cls.onnx"', 'pth = "cls.onnx"')),
+    "missing-libraries-of-host": changed(('power = "burst"', 'host = { dsp = "/usr/lib/dsp" }')),
+    "relative-folder-of-host": changed(('power = "burst"', 'host = { libraries = "lib" }')),
     "missing-inputs-of-reference": changed(("[qairt]", "[model.reference]\nmin_cosine = 0.9\n\n[qairt]")),
     "empty-targets": changed(
         (GOOD[GOOD.index("[[targets]]") :], ""), ("schema = 1", "schema = 1\ntargets = []")

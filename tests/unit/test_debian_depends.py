@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from packager.facts.types import ElfFacts
-from packager.layouts.debian import depends, requires
+from packager.layouts.debian import depends, in_rpm_words, requires
 
 
 def library(
@@ -69,3 +71,16 @@ def test_rpm_names_libraries_and_symbol_versions_instead_of_packages():
         "libstdc++.so.6(GLIBCXX_3.4.29)(64bit)",
     )
     assert requires(libraries, ["libc.so.6", "libstdc++.so.6"]) == ()
+
+
+@pytest.mark.parametrize(
+    ("debian", "rpm"),
+    [
+        ("qairt-runtime", "qairt-runtime"),
+        ("qairt-runtime (= 2.51.0)", "qairt-runtime = 2.51.0"),
+        ("qairt-runtime (<< 2.52)", "qairt-runtime < 2.52"),
+        ("qairt-runtime (>= 1:2.48)", "qairt-runtime >= 1:2.48"),
+    ],
+)
+def test_a_dependency_that_people_declare_is_written_in_rpms_words_too(debian, rpm):
+    assert in_rpm_words(debian) == rpm

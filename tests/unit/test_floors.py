@@ -21,6 +21,7 @@ FLOORS = {
     ),
     1: (
         "facts", "manifest", "manifest_model", "manifest_formats", "manifest_linux", "manifest_samples", "manifest_sources", "manifest_words", "manifest_problems",
+        "manifest_host",
         "manifest_schema", "diagnostics", "source_map", "toml_errors", "bundle", "plan_model", "naming", "decoder", "log_lines",
     ),
     2: ("store", "store_leases", "store_keeping", "sources", "compilers"),

@@ -18,6 +18,7 @@ from manifest_cases import GOOD, WRONG, changed
 
 from packager.errors import ManifestError
 from packager.manifest import MAX_BYTES, Document, load
+from packager.manifest_host import Host
 from packager.manifest_model import Settings
 from packager.manifest_sources import PathSource, WheelSource
 
@@ -132,14 +133,16 @@ def test_targets_inherit_every_setting_and_the_models_precision(app):
     settings = {
         "runtime": "dlc", "compute": ["gpu", "cpu"], "optimization": 1, "power": "balanced", "vtcm_mb": 2,
         "hvx_threads": 3, "rpc_latency_us": 4, "rpc_polling_us": 5,
-        "compatibility": "permissive",
+        "compatibility": "permissive", "vendor_libraries": "require",
     }  # fmt: skip
     written = "\n".join(f"{key} = {json.dumps(value)}" for key, value in settings.items())
+    written += '\nhost = { libraries = "/usr/lib" }'
     path = app(changed(('power = "balanced"', written), ("[model]", '[model]\nprecision = "w8a8"')))
 
     target = load(path).manifest.targets[0]
 
-    assert set(settings) == set(Settings.model_fields)
+    assert {*settings, "host"} == set(Settings.model_fields)
+    assert target.host == Host(libraries="/usr/lib")
     assert {key: getattr(target, key) for key in settings} == settings | {"compute": ("gpu", "cpu")}
     assert target.precision == "w8a8"
 

@@ -106,6 +106,7 @@ SECTIONS = {
     "[model.reference]": "Reference",
     "[qairt]": "Qairt",
     "[defaults]": "Settings",
+    "[defaults.host]": "Host",
     "[[targets]]": "Target",
     "[targets.linux]": "LinuxSystem",
     "[targets.linux.service]": "Service",

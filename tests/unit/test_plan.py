@@ -195,3 +195,27 @@ def test_a_file_name_that_no_folder_holds_is_shown_at_the_name(tmp_path):
     assert (
         f"app.toml:3:8: deb: a package would be called app-{'1' * 56}… with 270 bytes in its name" in message
     )
+
+
+REQUIRING = LINUX + 'vendor_libraries = "require"\n'
+
+
+def test_libraries_of_the_device_need_a_place_there(tmp_path):
+    said = refusal(tmp_path, REQUIRING)
+
+    assert ":15:20: qcs9075 does not say where the device has the vendor's libraries" in said
+    assert "host = {" in said
+
+
+def test_the_place_on_the_device_may_come_from_the_defaults(tmp_path):
+    head = HEAD + '[defaults]\nvendor_libraries = "require"\nhost = { libraries = "/usr/lib" }\n'
+
+    (target,) = planned(tmp_path, LINUX, head).targets
+
+    assert (target.vendor_libraries, target.host.dsp_folder) == ("require", "/usr/lib")
+
+
+def test_a_place_on_the_device_is_of_no_use_to_packages_that_bring_the_libraries(tmp_path):
+    said = refusal(tmp_path, LINUX + 'host = { libraries = "/usr/lib" }\n')
+
+    assert "qcs9075 brings the vendor's libraries itself" in said

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from packager import layouts
+from packager.manifest_host import Host
 from packager.runtime_config import dialect, htp_config, net_run_config, runner_conf
 from tests.make.bundle import target_plan
 
@@ -34,6 +35,34 @@ def test_on_windows_everything_stands_beside_the_runner():
     said = lines(runner_conf(plan, layouts.places(plan)))
 
     assert (said["compute"], said["dsp"]) == ("npu QnnHtp.dll", ".")
+
+
+@pytest.mark.parametrize(
+    ("abi", "soc", "host", "expected"),
+    [
+        (
+            "oe-linux-gcc11.2",
+            "qcs9075",
+            Host(libraries="/usr/lib", dsp="/usr/lib/dsp/cdsp"),
+            ("npu /usr/lib/libQnnHtp.so", "/usr/lib/libQnnSystem.so", "/usr/lib/dsp/cdsp"),
+        ),
+        (
+            "windows-arm64",
+            "x-elite",
+            Host(libraries="C:/QAIRT"),
+            ("npu C:/QAIRT/QnnHtp.dll", "C:/QAIRT/QnnSystem.dll", "C:/QAIRT"),
+        ),
+    ],
+)
+def test_libraries_of_the_device_are_named_where_the_device_has_them(abi, soc, host, expected):
+    plan = target_plan(socs=(soc,), abi=abi, formats=(), vendor_libraries="require", host=host)
+
+    text = runner_conf(plan, layouts.places(plan))
+    said = lines(text)
+
+    assert (said["compute"], said["system"], said["dsp"]) == expected
+    assert f"build {plan.runtime_set.release.build}" in text
+    assert variants(text)[0].endswith(f"models/{plan.socs[0].id}.bin")
 
 
 def test_a_simulator_has_no_dsp_folder():
