@@ -7,20 +7,19 @@ it stopped. A server is believed in nothing: the digest decides.
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import json
 import netrc
 import re
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 from urllib.parse import unquote, urljoin, urlsplit
 
 from packager import __version__
 from packager.errors import InputUnavailable
-from packager.files import Blob, write_text
+from packager.files import Blob
 from packager.sources import Fetched, Tell, not_as_pinned, silent
+from packager.sources.partial import Part
 from packager.store import Store, key_of
 
 if TYPE_CHECKING:
@@ -34,6 +33,7 @@ _LONGEST_WAIT = 30.0  # that a server may ask for
 _REDIRECTS = 5
 _REPEATED = {408, 425, 429, 500, 502, 503, 504}
 _LOOPBACK = re.compile(r"localhost|127(?:\.\d{1,3}){3}|\[?::1\]?")
+_STEP = "url"
 _RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+|\*)")
 
 Wait = Callable[[float], None]
@@ -45,36 +45,6 @@ class _Broken(Exception):
     def __init__(self, why: str, after: float | None = None) -> None:
         super().__init__(why)
         self.after = after
-
-
-class _Part(NamedTuple):
-    """What has arrived of a file, and what the server said that identifies its version."""
-
-    path: Path
-    note: Path
-
-    @classmethod
-    def of(cls, store: Store, sha256: str) -> _Part:
-        folder = store.root / "partial"
-        folder.mkdir(parents=True, exist_ok=True)
-        return cls(folder / sha256, folder / f"{sha256}.json")
-
-    @property
-    def size(self) -> int:
-        return self.path.stat().st_size if self.path.is_file() else 0
-
-    def validator(self, url: str) -> str | None:
-        """The ETag or date of the version that has begun to arrive from this address."""
-        try:
-            note = json.loads(self.note.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            return None
-        known = isinstance(note, dict) and note.get("url") == url and isinstance(note.get("validator"), str)
-        return note["validator"] if known else None
-
-    def discard(self) -> None:
-        self.path.unlink(missing_ok=True)
-        self.note.unlink(missing_ok=True)
 
 
 def is_allowed(url: str) -> bool:
@@ -139,24 +109,26 @@ def download_url(
     tell: Tell = silent,
     max_size: int = MAX_SIZE,
     wait: Wait = time.sleep,
-) -> Path:
+) -> Blob:
     """The file at an address as `into`, a path in the store's scratch folder; resumed as `fetch_url` does.
 
-    For files that nothing pins yet: the caller hashes what came. `authorization` is a header for the
+    For files that nothing pins yet: the caller compares what came. `authorization` is a header for the
     address's own host and no other. Raises as `fetch_url` does.
     """
     _refuse_unless_allowed(url)
-    part = _Part.of(store, sha256 or key_of({"url": url}))
+    part = Part(store, sha256 or key_of({"url": url}))
     _complete(url, part, max_size, wait, tell, authorization)
+    blob = part.blob
     part.path.replace(into)
     part.discard()
-    return into
+    return blob
 
 
 def _in_store(url: str, sha256: str, store: Store) -> Fetched | None:
     path = store.find(sha256)
     if path is None:
         return None
+    store.recall(_STEP, sha256)  # which makes it young again
     blob = Blob(sha256=sha256, size=path.stat().st_size)
     return Fetched(path=path, blob=blob, origin=_origin(url), name=_name(url)) if store.proved(blob) else None
 
@@ -188,28 +160,27 @@ def _fetched(
     authorization: str | None,
 ) -> Blob:
     """The file in the store, if it is the one that is pinned."""
-    part = _Part.of(store, sha256)
+    part = Part(store, sha256)
     _complete(url, part, max_size, wait, tell, authorization)
-    with part.path.open("rb") as stream:
-        found = hashlib.file_digest(stream, "sha256").hexdigest()
-    blob = Blob(sha256=found, size=part.size)
-    if found != sha256:
+    blob = part.blob
+    if blob.sha256 != sha256:
         part.discard()
         raise not_as_pinned(
             shown(url),
-            found,
+            blob.sha256,
             sha256,
             evidence=(f"size    {blob.size} bytes",),
             fix="find out why the file changed before you pin the new digest",
         )
     store.adopt(part.path, blob)
     part.discard()
+    store.record(_STEP, sha256, blob.model_dump())  # a blob that a step names is not cleared as a stray one
     return blob
 
 
 def _complete(
     url: str,
-    part: _Part,
+    part: Part,
     max_size: int,
     wait: Wait,
     tell: Tell,
@@ -259,7 +230,7 @@ def _netrc() -> httpx.Auth | None:
     return None
 
 
-def _attempt(client: httpx.Client, url: str, part: _Part, max_size: int) -> None:
+def _attempt(client: httpx.Client, url: str, part: Part, max_size: int) -> None:
     """One request that brings the rest of the file, or all of it where the server will not go on."""
     validator = part.validator(url)
     have = part.size if validator else 0
@@ -275,15 +246,14 @@ def _attempt(client: httpx.Client, url: str, part: _Part, max_size: int) -> None
         if whole is not None and whole > max_size:
             _too_large(url, whole, max_size)
         if not goes_on:
-            part.discard()
-            _note(part, url, response)
+            part.begin(url, _validator(response))
         size = have if goes_on else 0
-        with part.path.open("ab") as out:
+        with part.adding() as write:
             for block in response.iter_raw():  # as it arrives: what is held back is lost when it breaks
                 size += len(block)
                 if size > max_size:
                     _too_large(url, size, max_size)
-                out.write(block)
+                write(block)
         if whole is not None and size != whole:
             raise _Broken(f"{whole} bytes were announced, {size} came")
 
@@ -331,12 +301,10 @@ def _announced(response: httpx.Response, have: int) -> int | None:
     return have + int(length) if length.isascii() and length.isdigit() else None
 
 
-def _note(part: _Part, url: str, response: httpx.Response) -> None:
-    """Remember what identifies this version; a weak ETag does not, and then nothing is resumed."""
+def _validator(response: httpx.Response) -> str | None:
+    """What identifies this version; a weak ETag does not, and then nothing is resumed."""
     etag, date = response.headers.get("ETag", ""), response.headers.get("Last-Modified")
-    validator = etag if etag.startswith('"') else date if not etag else None
-    if validator:
-        write_text(part.note, json.dumps({"url": url, "validator": validator}))
+    return etag if etag.startswith('"') else date if not etag else None
 
 
 def _retry_after(response: httpx.Response) -> float | None:
@@ -356,7 +324,7 @@ def _why(problem: Exception) -> str:
     return str(problem) or type(problem).__name__
 
 
-def _unavailable(url: str, part: _Part, problem: Exception) -> InputUnavailable:
+def _unavailable(url: str, part: Part, problem: Exception) -> InputUnavailable:
     kept = f"{part.size} bytes are kept, and the next run goes on there"
     return InputUnavailable(
         f"{shown(url)} cannot be fetched",

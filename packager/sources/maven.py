@@ -96,8 +96,7 @@ def fetch_artifact(
     with store.lock(key):
         tell(f"fetching {artifact.label}")
         with store.work() as folder:
-            path = _download(artifact, folder, pinned, store, tell)
-            blob = digest(path)
+            path, blob = _download(artifact, folder, pinned, store, tell)
             if pinned not in (None, blob.sha256):
                 raise not_as_pinned(
                     f"maven {artifact.label}",
@@ -115,13 +114,17 @@ def _fetched(artifact: Artifact, blob: Blob, store: Store) -> Fetched:
     return Fetched(path=path, blob=blob, origin=f"maven {artifact.label}", name=artifact.file_name)
 
 
-def _download(artifact: Artifact, folder: Path, pinned: str | None, store: Store, tell: Tell) -> Path:
+def _download(
+    artifact: Artifact, folder: Path, pinned: str | None, store: Store, tell: Tell
+) -> tuple[Path, Blob]:
     program = shutil.which("mvn")
     if program:
-        return _by_maven(program, artifact, folder)
+        path = _by_maven(program, artifact, folder)
+        return path, digest(path)
     kept = home() / "repository" / artifact.path
     if kept.is_file():
-        return Path(shutil.copyfile(kept, folder / artifact.file_name))
+        path = Path(shutil.copyfile(kept, folder / artifact.file_name))
+        return path, digest(path)
     mirrors = repositories()
     if not mirrors:
         raise InputUnavailable(
@@ -144,15 +147,17 @@ def _download(artifact: Artifact, folder: Path, pinned: str | None, store: Store
 
 def _by_layout(
     mirror: Repository, artifact: Artifact, folder: Path, pinned: str | None, store: Store, tell: Tell
-) -> Path:
-    return download_url(
+) -> tuple[Path, Blob]:
+    path = folder / artifact.file_name
+    blob = download_url(
         f"{mirror.url.rstrip('/')}/{artifact.path}",
-        into=folder / artifact.file_name,
+        into=path,
         sha256=pinned,
         store=store,
         authorization=mirror.authorization,
         tell=tell,
     )
+    return path, blob
 
 
 def _by_maven(program: str, artifact: Artifact, folder: Path) -> Path:

@@ -10,8 +10,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from packager.errors import InputUnavailable
+from packager.files import blocks
 from packager.sources.http import ATTEMPTS, fetch_url, is_allowed, shown
 from packager.store import Store
+from packager.store_keeping import survey
 
 CONTENT = bytes(range(256)) * 8000  # 2 MB: more than a block
 DIGEST = hashlib.sha256(CONTENT).hexdigest()
@@ -267,3 +269,33 @@ def test_two_fetches_at_once_ask_the_server_once(fetch):
 
     assert [one.blob.sha256 for one in found] == [DIGEST] * 3
     assert len(fetch.seen) == 1
+
+
+def test_bytes_are_hashed_as_they_arrive_and_read_again_only_where_a_run_was_killed(fetch, monkeypatch):
+    read: list[int] = []
+
+    def counted(stream, size=None):
+        for block in blocks(stream, size):
+            read.append(len(block))
+            yield block
+
+    monkeypatch.setattr("packager.sources.partial.blocks", counted)
+
+    fetch(cut_after(1_500_000, ETag=ETAG), ranged)
+    in_one_run = sum(read)
+    fetch.store.discard(DIGEST)
+    with pytest.raises(InputUnavailable):
+        fetch(cut_after(1_200_000, ETag=ETAG), *(status(503) for _ in range(ATTEMPTS)))
+    fetch(ranged)
+
+    assert in_one_run == 0
+    assert sum(read) == 1_200_000
+
+
+def test_what_was_fetched_is_named_by_a_step_so_that_clearing_up_does_not_take_it_for_a_stray(fetch):
+    fetch()
+
+    kinds = {part.kind for part in survey(fetch.store).parts}
+
+    assert "url" in kinds
+    assert "unnamed" not in kinds
