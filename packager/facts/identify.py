@@ -18,6 +18,7 @@ from packager.facts.inflate import compression, inflate_errors, inflated
 from packager.facts.json_text import json_kind
 from packager.facts.onnx_sniff import is_onnx
 from packager.facts.reading import is_folder, opened
+from packager.facts.rpm import RPM_MAGIC
 from packager.facts.runner_config import is_runner_config
 from packager.facts.stand_in import stand_in
 from packager.facts.tar import BLOCK, begins_like_tar
@@ -128,7 +129,7 @@ def _is_dlc(stream: BinaryIO, head: bytes, size: int) -> bool:
 
 
 def _is_archive(stream: BinaryIO, head: bytes, _size: int) -> bool:
-    if head.startswith((b"PK\x03\x04", b"PK\x05\x06", AR_MAGIC + DEB_MARK.encode())):
+    if head.startswith((b"PK\x03\x04", b"PK\x05\x06", AR_MAGIC + DEB_MARK.encode(), RPM_MAGIC)):
         return True
     return begins_like_tar(head) or (compression(head) is not None and _holds_tar(stream))
 

@@ -39,6 +39,7 @@ _WRITERS = {
     "tar.zst": "tar_zst:TarZst",
     "deb": "deb:Deb",
     "ipk": "ipk:Ipk",
+    "rpm": "rpm:Rpm",
     "zip": "zip:Zip",
     "adb": "adb:Adb",
     "aar": "aar:Aar",

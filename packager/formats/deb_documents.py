@@ -35,17 +35,24 @@ def documents(plan: TargetPlan, planned: PackagePlan, bundle: Bundle, *, epoch: 
         (f"doc/{name}/changelog.gz", gzipped(changelog.encode())),
         (f"lintian/overrides/{name}", overrides.encode()),
     ]
-    if any(file.role == "runner" for file in bundle.files):
-        manual = _filled(
-            "manual.1",
-            name=name,
-            package=package,
-            day=f"{moment:%Y-%m-%d}",
-            silicon=", ".join(soc.title for soc in plan.socs),
-            installed=installed,
-        )
-        members.append((f"man/man1/{package.name}.1.gz", gzipped(manual.encode())))
-    return [Member(f"usr/share/{path}", 0o644, content) for path, content in members]
+    below = [Member(f"usr/share/{path}", 0o644, content) for path, content in members]
+    return [*below, *manual_page(plan, planned, bundle, epoch=epoch)]
+
+
+def manual_page(plan: TargetPlan, planned: PackagePlan, bundle: Bundle, *, epoch: int) -> list[Member]:
+    """The page that `man` shows of the command, where the package has one."""
+    if not any(file.role == "runner" for file in bundle.files):
+        return []
+    package = plan.package
+    manual = _filled(
+        "manual.1",
+        name=planned.name,
+        package=package,
+        day=f"{datetime.datetime.fromtimestamp(epoch, datetime.UTC):%Y-%m-%d}",
+        silicon=", ".join(soc.title for soc in plan.socs),
+        installed=home(planned),
+    )
+    return [Member(f"usr/share/man/man1/{package.name}.1.gz", 0o644, gzipped(manual.encode()))]
 
 
 def _copyright(plan: TargetPlan, bundle: Bundle, installed: str, year: int) -> str:

@@ -90,7 +90,8 @@ def scripts(
         "postrm": words["udev"] or words["service"],
     }
     return {
-        name: fill("linux", "head.jinja", what=what) + fill("linux", f"{name}.jinja", **words)
+        name: fill("linux", "head.jinja", what=what, manager=manager)
+        + fill("linux", f"{name}.jinja", **words)
         for name, what in _SCRIPTS.items()
         if wanted[name]
     }

@@ -19,6 +19,7 @@ from tests.make.context import Graph, context
 from tests.make.dlc import qairt_dlc, snpe1_dlc, snpe2_dlc
 from tests.make.elf import elf, hexagon_skel, shared_library
 from tests.make.pe import dll
+from tests.make.rpm import rpm_of
 
 _TENSOR = helper.make_tensor_value_info("x", TensorProto.FLOAT, (1, "n", 3))
 _ONNX = helper.make_model(
@@ -73,6 +74,7 @@ SEEDS: dict[str, tuple[bytes, ...]] = {
         lzma.compress(_TAR),
         zstandard.compress(_TAR),
         deb_of(_TAR, compress=gzip.compress, suffix=".gz"),
+        rpm_of({"a/b": bytes(700), "a/link": "b"}, gzip.compress),
         tar_with(_IMAGE.finished()),
     ),
     "htp-config": (

@@ -18,10 +18,12 @@ from packager.facts.archive import read_archive
 from packager.facts.elf import read_elf
 from packager.facts.identify import identify
 from packager.facts.pe import read_pe
-from packager.facts.types import DamagedFacts
+from packager.facts.rpm import rpm_digests
+from packager.facts.types import ArchiveFacts, ArchiveMember, DamagedFacts
 from tests.make.authenticode import signed
 from tests.make.elf import elf, hexagon_skel, shared_library
 from tests.make.pe import dll
+from tests.make.rpm import rpm_of
 
 bounded = settings(
     max_examples=120,
@@ -65,6 +67,12 @@ def zipped():
     return out.getvalue()
 
 
+def rpm_digest_facts(path):
+    """The digests, as facts that are JSON and back."""
+    found = rpm_digests(path)
+    return ArchiveFacts(format="rpm", members=tuple(ArchiveMember(name=name, size=0) for name in found))
+
+
 SEEDS = {
     "skel": (read_elf, hexagon_skel()),
     "library": (
@@ -79,6 +87,8 @@ SEEDS = {
     "hybrid dll": (read_pe, dll("ARM64X", imports=("KERNEL32.dll",))),
     "zip": (read_archive, zipped()),
     "deb": (read_archive, deb()),
+    "rpm": (read_archive, rpm_of({"a/b": bytes(700), "a/link": "b"}, gzip.compress)),
+    "rpm digests": (rpm_digest_facts, rpm_of({"a/b": bytes(700), "a/link": "b"})),
     "tar": (read_archive, tar()),
     "tar.gz": (read_archive, gzip.compress(tar())),
     "tar.xz": (read_archive, lzma.compress(tar())),

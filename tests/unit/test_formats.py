@@ -28,7 +28,7 @@ from tests.make.unpack import (
 )
 
 EPOCH = 1_700_000_000
-FORMATS = ("tar.gz", "tar.zst", "deb", "ipk", "zip", "oci")
+FORMATS = ("tar.gz", "tar.zst", "deb", "ipk", "rpm", "zip", "oci")
 EXTENSIONS = {"oci": "oci.tar"}
 
 

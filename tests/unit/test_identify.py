@@ -74,6 +74,7 @@ KINDS = {
     "tar": (TAR, "archive"),
     "tar.gz": (gzip.compress(TAR), "archive"),
     "deb": (b"!<arch>\ndebian-binary   ", "archive"),
+    "rpm": (b"\xed\xab\xee\xdb\x03\x00", "archive"),
     "static library": (b"!<arch>\nx.o/            ", "other"),
     "gzipped text": (gzip.compress(b"text" * 999), "other"),
     "text": (b"MZ is how this text begins, and it is long enough to hold a header of the format", "other"),
