@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
 from packager import __version__, catalog, files
 from packager.assets import Inputs
-from packager.compilers import Comparison, TensorSpec
+from packager.compilers import Comparison, Prepared, TensorSpec
 from packager.compilers import generator as tools
-from packager.compilers.proof import compare
+from packager.compilers.proof import compare, compare_with_reference
 from packager.compilers.samples import dimensions
 from packager.compilers.samples import read as read_sample
 from packager.errors import InputUnavailable, ManifestError, ToolFailed
@@ -18,6 +19,7 @@ from packager.facts.elf import read_elf
 from packager.facts.identify import identify, read
 from packager.facts.types import ContextFacts, DlcFacts, ElfFacts
 from packager.files import Blob
+from packager.manifest_samples import Preprocessing
 from packager.model import Frozen
 from packager.plan_model import TargetPlan
 from packager.runner import build
@@ -27,6 +29,7 @@ from packager.versions import numbers
 _GENERATOR_ABI = "x86_64-linux-clang"
 COMPOSED = ("dlc", "elf")  # the kinds of files, as `identify` calls them, that graphs are composed from
 _MACHINE = "X86_64"
+_NO_WORD = re.compile(r"[^0-9A-Za-z_]")
 
 
 class _ComposedStep(Frozen):
@@ -50,10 +53,16 @@ class Composed(Frozen):
 
 
 class Composer:
-    """Makes the contexts of one DLC or model library. Raises what `source_of` raises."""
+    """Makes the contexts of one DLC or model library. Raises what `source_of` raises.
 
-    def __init__(self, steps: Steps, inputs: Inputs, made_by: tuple[str, ...] = ()) -> None:
-        self._steps, self._inputs, self._made_by = steps, inputs, made_by
+    `origin` is the ONNX model that the DLC was made of, where there is one: onnxruntime then computes what is
+    expected. The graph's names are its names, with `_` for what is neither letter nor digit.
+    """
+
+    def __init__(
+        self, steps: Steps, inputs: Inputs, made_by: tuple[str, ...] = (), origin: Prepared | None = None
+    ) -> None:
+        self._steps, self._inputs, self._made_by, self._origin = steps, inputs, made_by, origin
         steps.tell("building hexrun for this machine")
         self._runner = build(catalog.abis()[_GENERATOR_ABI], steps.store)
         self._release = read_elf(self._tool().backend).qairt_build or ""
@@ -66,7 +75,10 @@ class Composer:
         ManifestError and InputUnavailable where samples do not fit.
         """
         step = self._composed(target, soc)
-        check_declared(target, step.graphs[0])
+        if self._origin:
+            check_origin(self._origin, step.graphs[0])
+        else:
+            check_declared(target, step.graphs[0])
         return Composed(
             context=step.context,
             graphs=step.graphs,
@@ -76,7 +88,7 @@ class Composer:
                 f"hexrun {__version__}",
                 f"onnxruntime-qnn {self._steps.tools['onnxruntime-qnn']}",
             ),
-            outputs=self._proofs(soc, step),
+            outputs=self._proofs(target, soc, step),
         )
 
     def _tool(self, work: Path | None = None) -> tools.Generator:
@@ -96,7 +108,8 @@ class Composer:
 
         def do(work: Path) -> _ComposedStep:
             self._steps.tell(f"composing for {soc.id} ({soc.title}, {soc.arch})")
-            made = compose(target, soc, self._source, self._tool(work), work)
+            fp16 = target.precision == "float" or self._origin is not None
+            made = compose(target, soc, self._source, self._tool(work), work, fp16=fp16)
             still_the_same(self._inputs.model)
             return _ComposedStep(
                 context=self._steps.store.add_file(made.context),
@@ -106,21 +119,32 @@ class Composer:
 
         return self._steps.step("compose", _ComposedStep, key, do)
 
-    def _proofs(self, soc: catalog.Soc, step: _ComposedStep) -> tuple[Comparison, ...]:
+    def _proofs(self, target: TargetPlan, soc: catalog.Soc, step: _ComposedStep) -> tuple[Comparison, ...]:
         samples, expected = self._inputs.reference, self._inputs.expected
         if not samples:
             return ()
+        preprocessing = target.model.preprocessing
         key = {
             "context": step.context.sha256,
             "samples": [sample.blob.sha256 for sample in samples],
             "expected": [sample.blob.sha256 for sample in expected],
+            "preprocessing": preprocessing.model_dump(mode="json") if preprocessing else None,
+            "origin": [self._origin.model.name, self._origin.reference.name] if self._origin else None,
             "hexrun": self._runner.blob.sha256,
         }
 
         def do(work: Path) -> _ProvedStep:
             self._steps.tell(f"proving {soc.id} on the simulator with {len(samples)} samples")
-            context = self._steps.store.path(step.context.sha256)
-            outputs = prove(context, step.graphs[0], soc, self._tool(work), self._inputs, work)
+            context, graph, tool = (
+                self._steps.store.path(step.context.sha256),
+                step.graphs[0],
+                self._tool(work),
+            )
+            if self._origin:
+                paths = [sample.path for sample in samples]
+                outputs = prove_origin(context, graph, soc, tool, self._origin, paths, work)
+            else:
+                outputs = prove(context, graph, soc, tool, self._inputs, work, preprocessing)
             still_the_same(*samples, *expected)
             return _ProvedStep(outputs=outputs)
 
@@ -210,7 +234,13 @@ def _judge_dlc(name: str, facts: DlcFacts, tool_build: str) -> None:
 
 
 def compose(
-    target: TargetPlan, soc: catalog.Soc, source: tools.Source, tool: tools.Generator, work: Path
+    target: TargetPlan,
+    soc: catalog.Soc,
+    source: tools.Source,
+    tool: tools.Generator,
+    work: Path,
+    *,
+    fp16: bool,
 ) -> tools.Generated:
     """The context binary for one SoC, read back and held against what was asked. Raises ToolFailed."""
     made = tools.generate(
@@ -220,7 +250,7 @@ def compose(
             optimization=target.optimization,
             vtcm_mb=target.vtcm_mb or soc.vtcm_mb or 0,
             hvx_threads=target.hvx_threads,
-            fp16=target.precision == "float",
+            fp16=fp16,
         ),
         tool,
         work,
@@ -274,6 +304,53 @@ def check_declared(target: TargetPlan, graph: tools.Graph) -> None:
         )
 
 
+def written_name(name: str) -> str:
+    """What the writer of DLCs makes of a name of the ONNX model."""
+    return _NO_WORD.sub("_", name)
+
+
+def check_origin(origin: Prepared, graph: tools.Graph) -> None:
+    """Raise ToolFailed where the graph has not the inputs and outputs of the model it was made of."""
+    for side, specs, found in (
+        ("inputs", origin.inputs, graph.inputs),
+        ("outputs", origin.outputs, graph.outputs),
+    ):
+        wanted, have = {written_name(spec.name): spec.shape for spec in specs}, _shapes(found)
+        if wanted.keys() != have.keys() or any(None not in s and have[n] != s for n, s in wanted.items()):
+            raise ToolFailed(
+                f"the graph of the DLC has other {side} than the model",
+                evidence=(
+                    *(f"wanted  {name} {dimensions(shape)}" for name, shape in wanted.items()),
+                    *(f"found   {name} {dimensions(shape)}" for name, shape in have.items()),
+                ),
+                fix="leave out what needs a DLC (`hvx_threads`), or give inputs and outputs names of letters "
+                "and digits that differ in more than other signs",
+            )
+
+
+def prove_origin(
+    context: Path,
+    graph: tools.Graph,
+    soc: catalog.Soc,
+    tool: tools.Generator,
+    origin: Prepared,
+    paths: Sequence[Path],
+    work: Path,
+) -> tuple[Comparison, ...]:
+    """Compare every output on the simulator with what onnxruntime computes from the ONNX model.
+
+    Raises InputUnavailable for a sample that does not fit, ToolFailed when a run fails.
+    """
+    names = {written_name(spec.name): spec.name for spec in (*origin.inputs, *origin.outputs)}
+    with files.scratch(work) as inside:
+        (inside / "npu").mkdir()
+        ran = tools.simulate(
+            context, graph, soc, tool, paths, inside / "npu", preprocessing=origin.preprocessing, names=names
+        )
+        found = [{names[name]: path for name, path in one.items()} for one in ran]
+        return compare_with_reference(origin, found, paths, inside)
+
+
 def prove(
     context: Path,
     graph: tools.Graph,
@@ -281,6 +358,7 @@ def prove(
     tool: tools.Generator,
     inputs: Inputs,
     work: Path,
+    preprocessing: Preprocessing | None = None,
 ) -> tuple[Comparison, ...]:
     """Compare every output on the simulator with the expected ones, all samples taken together.
 
@@ -298,7 +376,8 @@ def prove(
         )
     with files.scratch(work) as inside:
         (inside / "npu").mkdir()
-        found = tools.simulate(context, graph, soc, tool, [one.path for one in given], inside / "npu")
+        paths, out = [one.path for one in given], inside / "npu"
+        found = tools.simulate(context, graph, soc, tool, paths, out, preprocessing=preprocessing)
         wanted: list[dict[str, Path]] = []
         for number, one in enumerate(expected):
             wanted.append({})

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextvars
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -16,7 +16,7 @@ from typing import Self, TypeVar
 
 from packager import catalog, compilers, composed, converted
 from packager.assets import Inputs
-from packager.compilers import Comparison, Compiled, CompileJob, Prepared, TensorSpec
+from packager.compilers import Border, Comparison, Compiled, CompileJob, Prepared, TensorSpec
 from packager.compilers.worker import STOPPING, TookTooLong
 from packager.files import Blob, lend
 from packager.model import Frozen
@@ -46,6 +46,11 @@ class _CompiledStep(Frozen):
     wrapper_name: str
     asked: dict[str, str]
     seconds: float
+
+
+class _BordersStep(Frozen):
+    model: Blob
+    borders: dict[str, Border]
 
 
 class _ContainerStep(Frozen):
@@ -100,12 +105,25 @@ class Compilation:
                 return {target.label: tuple(next(built) for _ in target.socs) for target in targets}
             prepared = pool.all(partial(self._prepared, target) for target in targets)
             work = [
-                partial(self._context, target, soc, ready)
+                call
                 for target, ready in zip(targets, prepared, strict=True)
-                for soc in target.socs
+                for call in self._calls(target, ready)
             ]
             made = iter(pool.all(work))
             return {target.label: tuple(next(made) for _ in target.socs) for target in targets}
+
+    def _calls(self, target: TargetPlan, prepared: Prepared) -> Iterator[Callable[[], ContextAsset]]:
+        """What makes the contexts of a target. onnxruntime cannot set HVX threads; hexrun can, of a DLC."""
+        if not target.hvx_threads:
+            yield from (partial(self._context, target, soc, prepared) for soc in target.socs)
+            return
+        container = self._container(prepared)
+        name = f"{Path(self._inputs.model.name).stem}.dlc"
+        update = {"path": self._store.path(container.sha256), "blob": container, "name": name}
+        dlc = self._inputs.model_copy(update={"model": self._inputs.model.model_copy(update=update)})
+        onnxruntime = f"onnxruntime {self._tools['onnxruntime']}"
+        composer = composed.Composer(self._steps, dlc, (onnxruntime,), prepared)
+        yield from (partial(self._composed, composer, target, soc, prepared) for soc in target.socs)
 
     def _composer(self, target: TargetPlan) -> composed.Composer:
         if target.model.compiler != "qairt":
@@ -113,16 +131,23 @@ class Compilation:
         made = converted.convert(self._steps, target, self._inputs)
         return composed.Composer(self._steps, made.inputs, (made.tool,))
 
-    def _composed(self, composer: composed.Composer, target: TargetPlan, soc: catalog.Soc) -> ContextAsset:
+    def _composed(
+        self,
+        composer: composed.Composer,
+        target: TargetPlan,
+        soc: catalog.Soc,
+        prepared: Prepared | None = None,
+    ) -> ContextAsset:
         made = composer.make(target, soc)
         (graph, *_) = made.graphs
+        ships_dlc = prepared is not None and target.runtime == "dlc"
         return ContextAsset(
             soc=soc,
-            model=self._inputs.model.blob.sha256,
-            inputs=(self._inputs.model.origin,),
-            calibration=None,
+            model=prepared.model.name if prepared else self._inputs.model.blob.sha256,
+            inputs=tuple(one.origin for one in (self._inputs.model, *self._inputs.weights)),
+            calibration=self._calibration(target),
             tools=made.tools,
-            context=made.context,
+            context=self._container(prepared) if prepared and ships_dlc else made.context,
             seconds=made.seconds,
             asked=Asked(
                 soc=soc.id,
@@ -130,6 +155,7 @@ class Compilation:
                 vtcm_mb=target.vtcm_mb or soc.vtcm_mb,
                 inputs={tensor.name: tensor.shape for tensor in graph.inputs},
                 outputs={tensor.name: tensor.shape for tensor in graph.outputs},
+                hvx_threads=target.hvx_threads,
             ),
             proofs=tuple(Proof(soc=soc.id, **output.model_dump()) for output in made.outputs),
         )
@@ -140,16 +166,14 @@ class Compilation:
             soc=soc,
             optimization=target.optimization,
             vtcm_mb=target.vtcm_mb,
-            hvx_threads=target.hvx_threads,
         )
         compiled = self._compiled(job)
-        samples = self._inputs.calibration if target.precision in compilers.QUANTIZED else ()
         proved = self._proved(job, compiled, target)
         return ContextAsset(
             soc=soc,
             model=prepared.model.name,
             inputs=tuple(one.origin for one in (self._inputs.model, *self._inputs.weights)),
-            calibration=key_of([sample.blob.sha256 for sample in samples]) if samples else None,
+            calibration=self._calibration(target),
             tools=tuple(f"{name} {version}" for name, version in sorted(self._tools.items())),
             context=self._container(prepared) if target.runtime == "dlc" else compiled.context,
             seconds=compiled.seconds,
@@ -159,12 +183,30 @@ class Compilation:
                 vtcm_mb=target.vtcm_mb or soc.vtcm_mb,
                 inputs={tensor.name: tensor.shape for tensor in prepared.inputs},
                 outputs={tensor.name: tensor.shape for tensor in prepared.outputs},
+                dtypes={name: border.fixed for name, border in prepared.borders.items()},
                 unproved=proved.left_out,
             ),
             proofs=tuple(Proof(soc=soc.id, **output.model_dump()) for output in proved.outputs),
         )
 
+    def _calibration(self, target: TargetPlan) -> str | None:
+        samples = self._inputs.calibration if target.precision in compilers.QUANTIZED else ()
+        return key_of([sample.blob.sha256 for sample in samples]) if samples else None
+
     def _prepared(self, target: TargetPlan) -> Prepared:
+        prepared = self._with_fixed_shapes(target)
+        if target.io == "float":
+            return prepared
+
+        def do(work: Path) -> _BordersStep:
+            made = compilers.with_quantized_borders(prepared, work)
+            return _BordersStep(model=self._store.add_file(made.model), borders=made.borders)
+
+        step = self._steps.step("borders", _BordersStep, {"model": prepared.model.name}, do)
+        path = self._store.path(step.model.sha256)
+        return prepared.model_copy(update={"model": path, "borders": step.borders})
+
+    def _with_fixed_shapes(self, target: TargetPlan) -> Prepared:
         shapes, precision = target.model.inputs, target.precision
         quantizes = precision in compilers.QUANTIZED
         preprocessing = _json(target.model.preprocessing)
@@ -220,7 +262,7 @@ class Compilation:
         key = {
             "model": job.prepared.model.name,
             "soc": job.soc.model_dump(mode="json"),
-            "options": [job.optimization, job.vtcm_mb, job.hvx_threads],
+            "options": [job.optimization, job.vtcm_mb],
         }
 
         def do(work: Path) -> _CompiledStep:

@@ -192,6 +192,11 @@ class Settings(Frozen):
     hvx_threads: Annotated[int, Field(ge=0, le=16)] = Field(
         description="HVX threads; 0 is the backend's own choice", examples=[4]
     )
+    io: Literal["float", "quantized"] = Field(
+        description="What a quantized model takes and gives: float32, converted on the NPU, or the integers "
+        "between which it computes",
+        examples=["quantized"],
+    )
     rpc_latency_us: Annotated[int, Field(ge=0, le=100_000)] = Field(
         description="RPC control latency in microseconds", examples=[100]
     )

@@ -117,11 +117,15 @@ def _refuse_later(manifest: Manifest, target: Target, at: tuple[str | int, ...],
             problems.add(
                 location, f'{kind} "{word}" is not built by this version yet', f"it builds {', '.join(ready)}"
             )
-    if target.hvx_threads and manifest.model.compiler not in ("qnn", "qairt"):
+    composed = manifest.model.compiler in ("qnn", "qairt")
+    if target.io == "quantized" and (composed or target.precision == "float"):
+        by = f'compiler = "{manifest.model.compiler}"' if composed else f'precision = "{target.precision}"'
         problems.add(
-            (*at, "hvx_threads"),
-            f"hvx_threads = {target.hvx_threads} cannot be compiled in by this version",
-            "leave it out: the backend chooses by itself",
+            (*at, "io"),
+            f'io = "quantized" does not go with {by}',
+            "whoever quantizes the model decides it; a DLC keeps the inputs and outputs that it has"
+            if composed
+            else "a float model has no integers at its borders: choose a precision that quantizes, or as-is",
         )
 
 

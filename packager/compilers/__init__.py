@@ -6,13 +6,14 @@ work runs in worker processes (`worker`, `ort_worker`), so importing this loads 
 
 from packager.compilers.container import write_dlc
 from packager.compilers.installed import versions as toolchain
-from packager.compilers.jobs import Comparison, Compiled, CompileJob, Prepared, TensorSpec
+from packager.compilers.jobs import Border, Comparison, Compiled, CompileJob, Prepared, TensorSpec
 from packager.compilers.ort_qnn import compile_context, run_reference, run_simulator, simulate
-from packager.compilers.preparation import QUANTIZED, prepare
+from packager.compilers.preparation import QUANTIZED, prepare, with_quantized_borders
 from packager.compilers.proof import prove
 
 __all__ = [
     "QUANTIZED",
+    "Border",
     "Comparison",
     "CompileJob",
     "Compiled",
@@ -25,5 +26,6 @@ __all__ = [
     "run_simulator",
     "simulate",
     "toolchain",
+    "with_quantized_borders",
     "write_dlc",
 ]

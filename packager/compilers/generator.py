@@ -20,6 +20,7 @@ from packager.catalog import Soc
 from packager.compilers import installed, messages, samples, worker
 from packager.compilers.jobs import TensorSpec
 from packager.errors import HexpackError, InputUnavailable, ToolFailed
+from packager.manifest_samples import Preprocessing
 from packager.model import Frozen
 
 _CONF, _ANSWER, _CONTEXT = "runner.conf", "answer.json", "model.bin"
@@ -119,20 +120,32 @@ def generate(source: Source, settings: Settings, tool: Generator, work: Path) ->
 
 
 def simulate(
-    context: Path, graph: Graph, soc: Soc, tool: Generator, inputs: Sequence[Path], out: Path
+    context: Path,
+    graph: Graph,
+    soc: Soc,
+    tool: Generator,
+    inputs: Sequence[Path],
+    out: Path,
+    *,
+    preprocessing: Preprocessing | None = None,
+    names: Mapping[str, str] | None = None,
 ) -> list[dict[str, Path]]:
-    """Run samples (npy or npz files) through a context on the simulator.
+    """Run samples (npy, npz or picture files) through a context on the simulator.
 
-    Returns npy files in `out` by output name, one mapping for each sample. Raises InputUnavailable for a
-    sample that does not fit, ToolFailed when the simulator fails.
+    `names` are those that the samples have for inputs that the graph calls otherwise. Returns npy files in
+    `out` by output name, one mapping for each sample. Raises InputUnavailable for a sample that does not fit,
+    ToolFailed when the simulator fails.
     """
     import numpy as np
+
+    called = names or {}
+    specs = [spec.model_copy(update={"name": called.get(spec.name, spec.name)}) for spec in graph.inputs]
 
     doing = f"simulating {soc.id} ({soc.title})"
     with files.scratch(out) as inside:
         files.place(context, inside / _CONTEXT)
         for number, sample in enumerate(inputs):
-            for index, array in enumerate(samples.read(sample, graph.inputs).values()):
+            for index, array in enumerate(samples.read(sample, specs, preprocessing).values()):
                 (inside / str(index)).mkdir(exist_ok=True)
                 with files.written_whole(inside / str(index) / f"{number:06}.npy") as stream:
                     np.save(stream, array)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from pydantic import Field
+
 from packager.catalog import Soc
 from packager.manifest_samples import Preprocessing
 from packager.model import Frozen
@@ -17,12 +19,27 @@ class TensorSpec(Frozen):
     shape: tuple[int | None, ...]
 
 
+class Border(Frozen):
+    """How a float value becomes an integer at a border: value = (integer - zero_point) * scale."""
+
+    dtype: str
+    scale: float
+    zero_point: int
+
+    @property
+    def fixed(self) -> str:
+        """QNN's word for the element type."""
+        signed = "u" if self.dtype.startswith("u") else "s"
+        return f"{signed}fixed{self.dtype.rpartition('int')[2]}"
+
+
 class Prepared(Frozen):
     """A model ready for the compiler.
 
     `model` is what is compiled; `reference` is the model before quantization, of the same inputs, which the
     numerical proof takes as the truth. Both are one file each, with every input dimension fixed. The same
-    path where nothing was quantized. `preprocessing` is how pictures become the input.
+    path where nothing was quantized. `preprocessing` is how pictures become the input. `borders` are the
+    inputs and outputs of `model` that are integers where those of `reference` are floats, by name.
     """
 
     model: Path
@@ -32,6 +49,7 @@ class Prepared(Frozen):
     inputs: tuple[TensorSpec, ...]
     outputs: tuple[TensorSpec, ...]
     preprocessing: Preprocessing | None = None
+    borders: dict[str, Border] = Field(default_factory=dict)
 
 
 class NodeTensor(Frozen):
@@ -63,14 +81,13 @@ class NodeFacts(Frozen):
 class CompileJob(Frozen):
     """One model for one SoC, at HTP optimization level 1…3.
 
-    `vtcm_mb` 0 asks for all the SoC has, `hvx_threads` 0 for the backend's own choice.
+    `vtcm_mb` 0 asks for all the SoC has.
     """
 
     prepared: Prepared
     soc: Soc
     optimization: int
     vtcm_mb: int = 0
-    hvx_threads: int = 0
 
 
 class Compiled(Frozen):

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from packager import files
 from packager.catalog import Soc
 from packager.compilers import installed, refusal, worker
-from packager.compilers.jobs import Compiled, CompileJob, NodeFacts, Prepared
+from packager.compilers.jobs import Border, Compiled, CompileJob, NodeFacts, Prepared
 from packager.errors import ToolFailed
 
 _MODEL, _WRAPPER = "model.onnx", "context.onnx"
@@ -20,16 +20,10 @@ def compile_context(job: CompileJob, work: Path) -> Compiled:
     """Compile for `job.soc` into `work`: context.onnx and the context binary that it names.
 
     All of the model runs on the HTP, quantization of its inputs and outputs included, so these keep the types
-    of the ONNX file. The bytes depend on the job alone, not on folder or time. Raises ToolFailed that names
+    of the model. The bytes depend on the job alone, not on folder or time. Raises ToolFailed that names
     the SoC and the nodes when it does not take all of them.
     """
     installed.need("onnxruntime-qnn", doing=f"compiling for {job.soc.title}")
-    if job.hvx_threads:
-        raise ToolFailed(
-            f"hvx_threads = {job.hvx_threads} cannot be compiled in",
-            evidence=("onnxruntime's QNN execution provider has no such setting for the compiler",),
-            fix="set hvx_threads = 0, which leaves the choice to the backend",
-        )
     asked = _options(job)
     doing = f"compiling for {job.soc.id} ({job.soc.title})"
     with files.scratch(work) as inside:
@@ -83,15 +77,15 @@ def run_simulator(
         compiled.job.prepared,
         samples,
         out,
+        borders=compiled.job.prepared.borders,
         provider={"soc_model": str(soc.soc_model)},
         doing=f"simulating {soc.id} ({soc.title})",
         seconds=seconds,
     )
 
 
-def run_reference(compiled: Compiled, samples: Sequence[Path], out: Path) -> list[dict[str, Path]]:
-    """The same samples through the reference model on onnxruntime's CPU provider."""
-    prepared = compiled.job.prepared
+def run_reference(prepared: Prepared, samples: Sequence[Path], out: Path) -> list[dict[str, Path]]:
+    """Samples through the reference model on onnxruntime's CPU provider."""
     return run_cpu(prepared, prepared.reference, samples, out, doing="running the reference model")
 
 
@@ -99,7 +93,8 @@ def run_cpu(
     prepared: Prepared, model: Path, samples: Sequence[Path], out: Path, *, doing: str
 ) -> list[dict[str, Path]]:
     """Samples through a model with the inputs of `prepared` on onnxruntime's CPU provider."""
-    return _run([model], prepared, samples, out, provider=None, doing=doing)
+    borders = prepared.borders if model == prepared.model else {}
+    return _run([model], prepared, samples, out, borders=borders, provider=None, doing=doing)
 
 
 def _run(
@@ -108,6 +103,7 @@ def _run(
     samples: Sequence[Path],
     out: Path,
     *,
+    borders: Mapping[str, Border],
     provider: dict[str, str] | None,
     doing: str,
     seconds: float | None = None,
@@ -117,6 +113,7 @@ def _run(
         "kind": "run",
         "model": model[0].name,
         "inputs": [spec.model_dump() for spec in prepared.inputs],
+        "borders": {name: border.model_dump() for name, border in borders.items()},
         "preprocessing": prepared.preprocessing.model_dump(mode="json") if prepared.preprocessing else None,
         # The last tenth is left for samples that take longer than those before, and for stopping.
         "until": None if seconds is None else time.monotonic() + 0.9 * seconds,

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from packager import files
-from packager.compilers import node_types, onnx_model, samples
-from packager.compilers.jobs import TensorSpec
+from packager.compilers import borders, node_types, onnx_model, samples
+from packager.compilers.jobs import Border, TensorSpec
 from packager.compilers.outcome import first_line, told, tool
 from packager.compilers.quantize import quantize
 from packager.errors import HexpackError, ManifestError
@@ -74,6 +74,18 @@ def prepare(job: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def quantize_borders(job: Mapping[str, Any]) -> dict[str, Any]:
+    """Write borders.onnx: job.model with integers at its borders, and say how they are quantized."""
+    import onnx
+
+    model = onnx.load(job["model"])
+    found = borders.strip(model)
+    onnx.checker.check_model(model)
+    with files.written_whole(Path("borders.onnx")) as stream:
+        stream.write(model.SerializeToString(deterministic=True))
+    return {"model": "borders.onnx", "borders": {name: one.model_dump() for name, one in found.items()}}
+
+
 def compile_context(job: Mapping[str, Any]) -> dict[str, Any]:
     """Compile job.model into job.wrapper and a context binary beside it.
 
@@ -124,7 +136,8 @@ def run(job: Mapping[str, Any]) -> dict[str, Any]:
     """Run job.model over job.samples on the CPU, or on the NPU's simulator when job.provider is given.
 
     Writes job.out/<sample>/<output>.npy (numbers from 0) and returns the output names in that order. No
-    sample is begun that would pass job.until (by the monotonic clock); "done" is how many were run.
+    sample is begun that would pass job.until (by the monotonic clock); "done" is how many were run. Samples
+    and results are floats: at job.borders, where the model has integers, they are converted.
     """
     import numpy as np
     import onnxruntime
@@ -136,6 +149,7 @@ def run(job: Mapping[str, Any]) -> dict[str, Any]:
         options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
         _add_npu(options, job["provider"])
     specs = [TensorSpec.model_validate(spec) for spec in job["inputs"]]
+    edges = {name: Border.model_validate(said) for name, said in job["borders"].items()}
     pictures = _preprocessing(job)
     longest, done = 0.0, 0
     names: list[str] = []
@@ -150,11 +164,15 @@ def run(job: Mapping[str, Any]) -> dict[str, Any]:
             before = time.monotonic()
             if number and job["until"] is not None and before + longest > job["until"]:
                 break
-            outputs = session.run(names, dict(samples.read(Path(path), specs, pictures)))
+            given = samples.read(Path(path), specs, pictures)
+            for name in given.keys() & edges.keys():
+                given[name] = borders.to_integers(given[name], edges[name])
+            outputs = session.run(names, dict(given))
             longest, done = max(longest, time.monotonic() - before), number + 1
-            for index, array in enumerate(outputs):
+            for index, (name, array) in enumerate(zip(names, outputs, strict=True)):
+                value = borders.to_floats(array, edges[name]) if name in edges else np.asarray(array)
                 with files.written_whole(Path(job["out"], str(number), f"{index}.npy")) as stream:
-                    np.lib.format.write_array(stream, np.asarray(array), allow_pickle=False)
+                    np.lib.format.write_array(stream, value, allow_pickle=False)
     return {"outputs": names, "done": done}
 
 
@@ -183,6 +201,7 @@ def _add_npu(
 
 JOBS: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
     "prepare": prepare,
+    "borders": quantize_borders,
     "compile": compile_context,
     "dlc": write_dlc,
     "run": run,

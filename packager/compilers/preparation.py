@@ -7,7 +7,7 @@ from pathlib import Path
 
 from packager import files
 from packager.compilers import installed, worker
-from packager.compilers.jobs import Prepared
+from packager.compilers.jobs import Border, Prepared
 from packager.errors import ManifestError
 from packager.manifest_model import Input
 from packager.manifest_samples import Preprocessing, Quantization
@@ -63,3 +63,17 @@ def prepare(
         outputs=told["outputs"],
         preprocessing=preprocessing,
     )
+
+
+def with_quantized_borders(prepared: Prepared, work: Path) -> Prepared:
+    """The model, in `work`, with integers at its borders in place of floats; see `borders.strip`.
+
+    Raises ManifestError where a border is not quantized.
+    """
+    installed.need("onnxruntime", doing="preparing a model")
+    with files.scratch(work) as inside:
+        files.place(prepared.model, inside / "model.onnx")
+        told = worker.run({"kind": "borders", "model": "model.onnx"}, inside, doing="quantizing the borders")
+        files.place(inside / told["model"], work / told["model"])
+    borders = {name: Border.model_validate(said) for name, said in told["borders"].items()}
+    return prepared.model_copy(update={"model": work / told["model"], "borders": borders})

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from packager import files
 from packager.compilers import ort_qnn
-from packager.compilers.jobs import Comparison, Compiled
+from packager.compilers.jobs import Comparison, Compiled, Prepared
 from packager.errors import ManifestError, ToolFailed
 
 if TYPE_CHECKING:
@@ -35,19 +35,25 @@ def prove(
         )
     with files.scratch(work) as inside:
         found = ort_qnn.run_simulator(compiled, samples, inside / "npu", seconds)
-        run = samples[: len(found)]
-        wanted = ort_qnn.run_reference(compiled, run, inside / "reference")
-        outputs = tuple(compare(name, found, wanted) for name in wanted[0])
-        prepared = compiled.job.prepared
-        if prepared.model == prepared.reference:
-            return outputs
-        # What quantizing costs is told apart from what compiling costs.
-        doing = "running the quantized model"
-        before = ort_qnn.run_cpu(prepared, prepared.model, run, inside / "quantized", doing=doing)
-        return tuple(
-            one.model_copy(update={"quantized": compare(one.output, before, wanted).cosine})
-            for one in outputs
-        )
+        return compare_with_reference(compiled.job.prepared, found, samples[: len(found)], inside)
+
+
+def compare_with_reference(
+    prepared: Prepared, found: Sequence[Mapping[str, Path]], samples: Sequence[Path], work: Path
+) -> tuple[Comparison, ...]:
+    """Every output that was `found` for `samples` against the reference model on the CPU.
+
+    What quantizing costs is told apart from what compiling costs. Raises ToolFailed when a run fails.
+    """
+    wanted = ort_qnn.run_reference(prepared, samples, work / "reference")
+    outputs = tuple(compare(name, found, wanted) for name in wanted[0])
+    if prepared.model == prepared.reference:
+        return outputs
+    doing = "running the quantized model"
+    before = ort_qnn.run_cpu(prepared, prepared.model, samples, work / "quantized", doing=doing)
+    return tuple(
+        one.model_copy(update={"quantized": compare(one.output, before, wanted).cosine}) for one in outputs
+    )
 
 
 def compare(

@@ -365,4 +365,13 @@ def _differences(case: Case, soc: Soc, graph: GraphFacts) -> tuple[list[str], li
     if vtcm_mb and graph.vtcm_mb is not None and graph.vtcm_mb != vtcm_mb:
         found.append(f"vtcm_mb {graph.vtcm_mb:g}")
         wanted.append(f"vtcm_mb {vtcm_mb}")
+    hvx_threads = asked.hvx_threads if asked else plan.hvx_threads
+    if hvx_threads and graph.hvx_threads is not None and graph.hvx_threads != hvx_threads:
+        found.append(f"hvx_threads {graph.hvx_threads}")
+        wanted.append(f"hvx_threads {hvx_threads}")
+    for tensor in (*graph.inputs, *graph.outputs):
+        dtype = asked.dtypes.get(tensor.name, tensor.dtype) if asked else tensor.dtype
+        if tensor.dtype != dtype:
+            found.append(f"{tensor.name} {tensor.dtype}")
+            wanted.append(f"{tensor.name} {dtype}")
     return found, wanted

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
 from typing import NamedTuple, TypeVar
 
+from pydantic import Field
+
 from packager.bundle import BundleFile, BundleLink
 from packager.facts.types import ContextFacts, DamagedFacts, Facts, OnnxFacts
 from packager.manifest_model import Allow
@@ -100,7 +102,8 @@ class Proof(Frozen):
 class Asked(Frozen):
     """What the compiler was asked for, for one SoC: tensor names to shapes, None for an open dimension.
 
-    `unproved` says why samples were not run on the simulator.
+    `dtypes` are QNN's element types of inputs and outputs that have to be quantized; `hvx_threads` 0 leaves
+    their number to the backend. `unproved` says why samples were not run on the simulator.
     """
 
     soc: str
@@ -108,6 +111,8 @@ class Asked(Frozen):
     vtcm_mb: int | None
     inputs: dict[str, tuple[int | None, ...]]
     outputs: dict[str, tuple[int | None, ...]]
+    dtypes: dict[str, str] = Field(default_factory=dict)
+    hvx_threads: int = 0
     unproved: str | None = None
 
 

@@ -361,11 +361,6 @@ def test_open_dimensions_are_refused_with_their_names(classifier_onnx, tmp_path)
     assert caught.value.evidence == ("x: ?×3×?×?",)
 
 
-def test_hvx_threads_are_not_silently_dropped(prepared, tmp_path):
-    with pytest.raises(ToolFailed, match="hvx_threads = 4 cannot be compiled in"):
-        compilers.compile_context(job(prepared["float"], "qcs9075", hvx_threads=4), tmp_path)
-
-
 def test_the_compilers_versions_are_known_without_loading_it():
     before = set(sys.modules)
 

@@ -132,7 +132,7 @@ def test_a_good_manifest_gets_defaults_under_the_users_words(app):
 def test_targets_inherit_every_setting_and_the_models_precision(app):
     settings = {
         "runtime": "dlc", "compute": ["gpu", "cpu"], "optimization": 1, "power": "balanced", "vtcm_mb": 2,
-        "hvx_threads": 3, "rpc_latency_us": 4, "rpc_polling_us": 5,
+        "hvx_threads": 3, "io": "quantized", "rpc_latency_us": 4, "rpc_polling_us": 5,
         "compatibility": "permissive", "vendor_libraries": "require",
     }  # fmt: skip
     written = "\n".join(f"{key} = {json.dumps(value)}" for key, value in settings.items())

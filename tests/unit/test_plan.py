@@ -133,7 +133,7 @@ def test_words_about_the_linux_system_stand_over_their_defaults(tmp_path):
         (LINUX.replace('["qcs9075"]', '["qcs9075", "iq-9075-evk"]'), "which is listed already"),
         (LINUX.replace('os = "linux"', 'os = "qnx"'), '"deb"'),
         (LINUX + 'precision = "w8a16"\n', "needs calibration data"),
-        (LINUX + "hvx_threads = 4\n", "cannot be compiled in by this version"),
+        (LINUX + 'io = "quantized"\n', 'io = "quantized" does not go with precision = "float"'),
         (LINUX + '[[allow]]\nrule = "HEX999"\nreason = "of another program"\n', 'unknown rule "HEX999"'),
         (LINUX + 'runtime = "model-library"\n', 'runtime "model-library" is not built by this version yet'),
         (WINDOWS + "[targets.linux]\nudev = true\n", "windows has no use for these words"),

@@ -344,6 +344,17 @@ def test_HEX315_fires_for_options_that_the_compiler_ignored():
     assert finding.wanted == "optimization 3, vtcm_mb 2"
 
 
+def test_HEX315_fires_for_threads_and_integer_borders_that_were_asked_for_and_are_not_there():
+    case = asked_of(with_graph(sound_case(), CONTEXT, hvx_threads=0))
+    asked = case.asked[0].model_copy(update={"hvx_threads": 4, "dtypes": {"x": "ufixed8"}})
+
+    (finding,) = findings(case.model_copy(update={"asked": (asked,)}))
+
+    assert finding.rule == "HEX315"
+    assert finding.found == "graph g: hvx_threads 0, x float32"
+    assert finding.wanted == "hvx_threads 4, x ufixed8"
+
+
 def test_HEX315_is_silent_about_files_of_which_nobody_knows_what_was_asked():
     case = with_graph(sound_case(), CONTEXT, optimization=1)
 
