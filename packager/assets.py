@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from packager import catalog
 from packager.errors import InputUnavailable
 from packager.facts.identify import identify
 from packager.facts.onnx import read_onnx
@@ -17,6 +18,7 @@ from packager.plan_model import Plan, TargetPlan
 from packager.sources import Fetched, Tell
 from packager.sources.local import fetch_path, glob_paths
 from packager.sources.model_source import Surroundings, fetch_model
+from packager.sources.oci_image import FetchedImage, fetch_image
 from packager.sources.runtime_set import fetch_runtime
 from packager.sources.wheel_licence import licence_of
 from packager.store import Store
@@ -118,6 +120,14 @@ class Acquisition:
             offline=self._offline,
             tell=self._tell,
         )
+
+    def base_image(self, target: TargetPlan) -> FetchedImage | None:
+        """The image that the target's image is built on, if there is to be one. Raises InputUnavailable."""
+        wanted = target.formats.oci.base
+        carried = any(catalog.formats()[package.format].image for package in target.packages)
+        if wanted is None or not carried or target.abi.oci is None:
+            return None
+        return fetch_image(wanted, target.abi.oci, store=self._store, offline=self._offline, tell=self._tell)
 
     def entries(
         self,

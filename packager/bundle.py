@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 from pydantic import model_validator
 
@@ -64,12 +64,36 @@ class HostFile(Frozen):
     build: str | None = None
 
 
+class BaseLayer(Frozen):
+    """A layer of a container image that somebody else made, as it is in the registry."""
+
+    media_type: str
+    blob: Blob
+    local: Path
+
+    def open(self) -> BinaryIO:
+        """A stream of the bytes that raises InputUnavailable at its end if they are no longer `blob`."""
+        return cast("BinaryIO", VerifyingReader(self.local, self.blob))
+
+
+class BaseImage(Frozen):
+    """A container image below the tree: its reference with the digest, its configuration, its layers.
+
+    `config` is the OCI image configuration; its `rootfs.diff_ids` are as many as there are layers.
+    """
+
+    reference: str
+    config: dict[str, Any]
+    layers: tuple[BaseLayer, ...]
+
+
 class Bundle(Frozen):
     """Files and links sorted by path. Raises ValueError for clashing names and for unsafe paths.
 
     `parts` are no files of the tree: what only some formats carry, such as the runner's library and headers.
     `required` are the files that the device has to hold beside them.
 
+    `base` is what a container image of the target is built on.
     `depends` are Debian dependencies (`libc6 (>= 2.34)`) computed from the symbol versions of the files,
     `opkg_depends` and `rpm_requires` the same in the words of opkg and rpm; `recommends` and
     `rpm_recommends` name what the package can be installed without.
@@ -84,6 +108,7 @@ class Bundle(Frozen):
     recommends: tuple[str, ...] = ()
     rpm_recommends: tuple[str, ...] = ()
     required: tuple[HostFile, ...] = ()
+    base: BaseImage | None = None
 
     @model_validator(mode="after")
     def _plain_and_unique(self) -> Bundle:

@@ -99,6 +99,7 @@ class FormatRow(Frozen):
     name_most: int | None = None
     parts: tuple[str, ...] = ()
     usual: bool = False
+    image: bool = False
     source: str
 
 

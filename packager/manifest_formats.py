@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
+from packager.manifest_sources import OciReference
 from packager.model import Frozen
 
 # A label's or annotation's value may be long, but not break a line.
@@ -22,6 +23,12 @@ Repository = Annotated[
 class OciSettings(Frozen):
     """`oci`: a container image, which `compose` carries too."""
 
+    base: OciReference | None = Field(
+        default=None,
+        description="Image that the package's image is built on, with its digest or that of an index of "
+        "platforms; it brings the C library. Absent: the image holds the package's files only",
+        examples=["docker.io/library/debian@sha256:" + "0" * 64],
+    )
     repository: Repository | None = Field(
         default=None,
         description="Registry and repository that the image is published to, without tag",

@@ -193,8 +193,9 @@ def _stage(
     outcomes = []
     with _runners(plans, store, tell) as (runners, parts):
         fetched = [acquisition.libraries(plan) for plan in plans]
+        bases = [acquisition.base_image(plan) for plan in plans]
         compiled = Compilation(store, inputs, tell).contexts(plans, jobs)
-        for plan, libraries in zip(plans, fetched, strict=True):
+        for plan, libraries, base in zip(plans, fetched, bases, strict=True):
             contexts = compiled[plan.label]
             if not runners[plan.abi.id].done():
                 tell(f"waiting for hexrun for {plan.abi.id}")
@@ -212,10 +213,12 @@ def _stage(
                     report=_target_report(plan, contexts, proofs, bundle),
                     findings=findings,
                     inputs=acquisition.entries(
-                        libraries.values(), qairt_builds(examined), plan.runtime_set.licences
+                        [*libraries.values(), *([base.document] if base else [])],
+                        qairt_builds(examined),
+                        plan.runtime_set.licences,
                     ),
                     compiles=compiles_of(plan, contexts, examined),
-                    bundle=bundle,
+                    bundle=bundle.model_copy(update={"base": base.image}) if base else bundle,
                 )
             )
     return outcomes

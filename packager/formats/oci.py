@@ -7,29 +7,26 @@ update of the model costs a device the model's layer only.
 
 from __future__ import annotations
 
-import contextlib
 import datetime
 import hashlib
-import json
-import tarfile
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, BinaryIO, NamedTuple, cast
 
 from packager import catalog
 from packager.bundle import MODEL_LIBRARY, Bundle, BundleFile
 from packager.errors import ManifestError
-from packager.files import Blob, HashingWriter
+from packager.files import Blob
 from packager.formats.gzip_stream import gzip_stream
 from packager.formats.installed import one_line, tree_and_command
 from packager.formats.members import Member, in_order, planned_name
+from packager.formats.oci_layout import IMAGE_MANIFEST, Layout, descriptor_of
 from packager.formats.tar_stream import Sink, write_tar, zstd_frame
 from packager.plan_model import PackagePlan, TargetPlan
 
-IMAGE_MANIFEST = "application/vnd.oci.image.manifest.v1+json"
-IMAGE_INDEX = "application/vnd.oci.image.index.v1+json"
 _CONFIG = "application/vnd.oci.image.config.v1+json"
 _LAYER = "application/vnd.oci.image.layer.v1.tar"
 _PATH = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+_NOT_INHERITED = {"Cmd", "Entrypoint", "Healthcheck", "OnBuild", "ArgsEscaped", "Shell"}
 _OWN = "org.opencontainers.image."  # what the specification names, and a base says of itself only
 
 
@@ -60,63 +57,6 @@ class Oci:
         layout.finish([descriptor])
 
 
-class Layout:
-    """An OCI image layout that grows in a tar; `out` is seekable, as a blob is named after its bytes."""
-
-    def __init__(self, out: BinaryIO, epoch: int) -> None:
-        self._out, self._epoch = out, epoch
-        self._held: set[str] = set()
-        self.add_file("oci-layout", canonical({"imageLayoutVersion": "1.0.0"}))
-
-    def add_file(self, name: str, content: bytes) -> None:
-        """A file beside the blobs."""
-        self._out.write(self._header(name, len(content)))
-        self._out.write(content + bytes(-len(content) % tarfile.BLOCKSIZE))
-
-    def add_document(self, media_type: str, document: dict[str, Any]) -> dict[str, Any]:
-        """A JSON document as a blob; its descriptor."""
-        return self.add_bytes(media_type, canonical(document))
-
-    def add_bytes(self, media_type: str, content: bytes) -> dict[str, Any]:
-        """Small bytes as a blob; its descriptor."""
-        blob = Blob(sha256=hashlib.sha256(content).hexdigest(), size=len(content))
-        if blob.sha256 not in self._held:
-            self._held.add(blob.sha256)
-            self.add_file(blob_name(blob), content)
-        return descriptor_of(media_type, blob)
-
-    @contextlib.contextmanager
-    def new_blob(self) -> Iterator[HashingWriter]:
-        """What is written to the stream becomes a blob, whose header is written when its name is known."""
-        at = self._out.tell()
-        self._out.write(bytes(tarfile.BLOCKSIZE))
-        stream = HashingWriter(self._out)
-        yield stream
-        blob = stream.blob
-        if blob.sha256 in self._held:  # a layer of the same bytes is there already
-            self._out.seek(at)
-            self._out.truncate()
-            return
-        self._held.add(blob.sha256)
-        self._out.write(bytes(-blob.size % tarfile.BLOCKSIZE))
-        end = self._out.tell()
-        self._out.seek(at)
-        self._out.write(self._header(blob_name(blob), blob.size))
-        self._out.seek(end)
-
-    def finish(self, manifests: Sequence[dict[str, Any]]) -> None:
-        """The index, which names the manifests, and the end of the tar."""
-        index = {"schemaVersion": 2, "mediaType": IMAGE_INDEX, "manifests": list(manifests)}
-        self.add_file("index.json", canonical(index))
-        self._out.write(bytes(2 * tarfile.BLOCKSIZE))
-
-    def _header(self, name: str, size: int) -> bytes:
-        info = tarfile.TarInfo(name)
-        info.size, info.mode, info.mtime = size, 0o644, self._epoch
-        # GNU's way to say more than 8 GiB takes no header of its own, so the room for it is always the same.
-        return info.tobuf(tarfile.GNU_FORMAT, "ascii")
-
-
 def write_image(
     layout: Layout, plan: TargetPlan, package: PackagePlan, bundle: Bundle, *, epoch: int
 ) -> dict[str, Any]:
@@ -126,17 +66,19 @@ def write_image(
             f"{plan.label}: container images have no architecture for ABI {plan.abi.id}",
             fix=f'remove "{package.format}" from the formats of this target',
         )
+    below = [layout.add_layer(layer) for layer in bundle.base.layers] if bundle.base else []
     layers = [
         _write_layer(layout, members, plan.formats.oci.compression, about, epoch)
         for about, members in _split(plan, tree_and_command(plan, package, bundle))
     ]
-    config = _config(plan, package, bundle, layers, moment_of(epoch))
+    said = said_of_image(plan, package, bundle, moment_of(epoch))
+    config = _config(plan, bundle, layers, said, moment_of(epoch))
     document = {
         "schemaVersion": 2,
         "mediaType": IMAGE_MANIFEST,
         "config": layout.add_document(_CONFIG, config),
-        "layers": [descriptor_of(layer.media_type, layer.blob) for layer in layers],
-        "annotations": plan.formats.oci.annotations | said_of_image(plan, package, moment_of(epoch)),
+        "layers": below + [descriptor_of(layer.media_type, layer.blob) for layer in layers],
+        "annotations": plan.formats.oci.annotations | said,
     }
     return layout.add_document(IMAGE_MANIFEST, document) | {
         "platform": {"architecture": plan.abi.oci, "os": plan.abi.system},
@@ -147,21 +89,6 @@ def write_image(
 def tag_of(plan: TargetPlan, package: PackagePlan) -> str:
     """The tag of a target's image: the version, and the target's name, as all share one repository."""
     return f"{package.version}-{plan.name}" if plan.name else package.version
-
-
-def blob_name(blob: Blob) -> str:
-    """Where a layout keeps a blob."""
-    return f"blobs/sha256/{blob.sha256}"
-
-
-def descriptor_of(media_type: str, blob: Blob) -> dict[str, Any]:
-    """How a document refers to a blob."""
-    return {"mediaType": media_type, "digest": f"sha256:{blob.sha256}", "size": blob.size}
-
-
-def canonical(document: dict[str, Any]) -> bytes:
-    """JSON in one form: keys in order, no spaces."""
-    return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
 
 
 def moment_of(epoch: int) -> str:
@@ -176,9 +103,10 @@ def _reference(plan: TargetPlan, tag: str) -> dict[str, str]:
     return {f"{_OWN}ref.name": tag} | full
 
 
-def said_of_image(plan: TargetPlan, package: PackagePlan, created: str) -> dict[str, str]:
+def said_of_image(plan: TargetPlan, package: PackagePlan, bundle: Bundle, created: str) -> dict[str, str]:
     """What image and manifest say of themselves in the specification's words, and what they are made for."""
     about = plan.package
+    base, _, digest = bundle.base.reference.partition("@") if bundle.base else ("", "", "")
     own = {
         "created": created,
         "title": package.name,
@@ -188,6 +116,8 @@ def said_of_image(plan: TargetPlan, package: PackagePlan, created: str) -> dict[
         "licenses": about.license,
         "authors": about.maintainer,
         "url": about.homepage,
+        "base.name": base,
+        "base.digest": digest,
     }
     return {f"{_OWN}{key}": value for key, value in own.items() if value} | {
         "hexpack.socs": ",".join(soc.id for soc in plan.socs),
@@ -196,22 +126,43 @@ def said_of_image(plan: TargetPlan, package: PackagePlan, created: str) -> dict[
 
 
 def _config(
-    plan: TargetPlan, package: PackagePlan, bundle: Bundle, layers: Sequence[Layer], created: str
+    plan: TargetPlan, bundle: Bundle, layers: Sequence[Layer], said: dict[str, str], created: str
 ) -> dict[str, Any]:
-    """The image's configuration: what runs, on which processor, and the digests of the unpacked layers."""
-    has_runner = any(file.role == "runner" for file in bundle.files)
-    start = {"Entrypoint": [f"/usr/bin/{plan.package.name}"]} if has_runner else {}
-    labels = plan.formats.oci.labels | said_of_image(plan, package, created)
+    """The image's configuration: what runs, on which processor, and the digests of the unpacked layers.
+
+    What the base says of itself in the specification's words, and what it would start or watch, is not true
+    of the whole; its variables, user and other labels stay.
+    """
+    below = bundle.base.config if bundle.base else {}
+    settings = {key: value for key, value in (below.get("config") or {}).items() if key not in _NOT_INHERITED}
+    inherited = {
+        key: value
+        for key, value in ((below.get("config") or {}).get("Labels") or {}).items()
+        if not key.startswith(_OWN)
+    }
+    if any(file.role == "runner" for file in bundle.files):
+        settings["Entrypoint"] = [f"/usr/bin/{plan.package.name}"]
+    made = [{"created": created, "created_by": "hexpack", "comment": layer.about} for layer in layers]
     return {
+        **{key: below[key] for key in ("variant", "os.version", "os.features") if key in below},
         "created": created,
         "author": plan.package.maintainer,
         "architecture": plan.abi.oci,
         "os": plan.abi.system,
-        "config": {"Env": [_PATH], "WorkingDir": "/", "Labels": labels} | start,
-        "rootfs": {"type": "layers", "diff_ids": [f"sha256:{layer.diff_id}" for layer in layers]},
-        "history": [
-            {"created": created, "created_by": "hexpack", "comment": layer.about} for layer in layers
-        ],
+        "config": {
+            "Env": [_PATH],
+            "WorkingDir": "/",
+            **settings,
+            "Labels": inherited | plan.formats.oci.labels | said,
+        },
+        "rootfs": {
+            "type": "layers",
+            "diff_ids": [
+                *(below["rootfs"]["diff_ids"] if below else ()),
+                *(f"sha256:{layer.diff_id}" for layer in layers),
+            ],
+        },
+        "history": [*(below.get("history") or ()), *made],
     }
 
 

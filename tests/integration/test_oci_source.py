@@ -2,98 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
-import io
 import json
-import shutil
-import socket
-import subprocess
-import tarfile
-import time
 
-import httpx
 import pytest
 
 from packager.errors import InputUnavailable
 from packager.sources.oci import fetch_oci
 from packager.store import Store
+from tests.integration.registry import AUTH, HTPASSWD, needs_registry, sha, started
 
-pytestmark = pytest.mark.skipif(shutil.which("docker-registry") is None, reason="docker-registry is missing")
-CONFIG = """version: 0.1
-log: {{accesslog: {{disabled: true}}, level: error}}
-storage: {{filesystem: {{rootdirectory: {root}}}}}
-http: {{addr: 127.0.0.1:{port}}}
-"""
-AUTH = "auth: {{htpasswd: {{realm: models, path: {path}}}}}\n"
-# bcrypt of "s3cret", the only kind that the registry takes
-HTPASSWD = "reader:$2b$05$abcdefghijklmnopqrstuuLK7U1u6pVRmL7L1BBM2aS35PSZnDXlK\n"
-
-
-def sha(data):
-    return hashlib.sha256(data).hexdigest()
-
-
-class Registry:
-    def __init__(self, port):
-        self.host = f"127.0.0.1:{port}"
-        self.root = f"http://{self.host}/v2/models/cls"
-
-    def push(self, data):
-        """A blob in one request, as the distribution specification has it."""
-        begun = httpx.post(f"{self.root}/blobs/uploads/")
-        httpx.put(f"{begun.headers['Location']}&digest=sha256:{sha(data)}", content=data).raise_for_status()
-        return {"digest": f"sha256:{sha(data)}", "size": len(data)}
-
-    def manifest(self, *layers):
-        """The digest of a manifest with these layers."""
-        kind = "application/vnd.oci.image.manifest.v1+json"
-        config = self.push(b"{}") | {"mediaType": "application/vnd.oci.empty.v1+json"}
-        content = json.dumps(
-            {"schemaVersion": 2, "mediaType": kind, "config": config, "layers": list(layers)}
-        ).encode()
-        answer = httpx.put(
-            f"{self.root}/manifests/sha256:{sha(content)}", content=content, headers={"Content-Type": kind}
-        )
-        answer.raise_for_status()
-        return sha(content)
-
-    def titled(self, name, data):
-        return self.push(data) | {
-            "mediaType": "application/octet-stream",
-            "annotations": {"org.opencontainers.image.title": name},
-        }
-
-    def tar(self, files):
-        packed = io.BytesIO()
-        with tarfile.open(fileobj=packed, mode="w:gz") as archive:
-            for name, data in files.items():
-                member = tarfile.TarInfo(name)
-                member.size = len(data)
-                archive.addfile(member, io.BytesIO(data))
-        kind = "application/vnd.oci.image.layer.v1.tar+gzip"
-        return self.push(packed.getvalue()) | {"mediaType": kind}
-
-    def reference(self, digest):
-        return f"{self.host}/models/cls@sha256:{digest}"
-
-
-def started(tmp_path, extra=""):
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    config = tmp_path / "registry.yml"
-    config.write_text(CONFIG.format(root=tmp_path / "registry", port=port) + extra)
-    process = subprocess.Popen(
-        ["docker-registry", "serve", str(config)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    for _ in range(200):
-        try:
-            httpx.get(f"http://127.0.0.1:{port}/v2/")
-            return process, Registry(port)
-        except httpx.TransportError:
-            assert process.poll() is None
-            time.sleep(0.05)
-    raise AssertionError("the registry does not answer")
+pytestmark = needs_registry
 
 
 @pytest.fixture(scope="module")
