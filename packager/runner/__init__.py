@@ -14,9 +14,10 @@ from typing import Literal, TypeVar
 from packager.catalog import Abi
 from packager.files import Blob, write_text
 from packager.model import Frozen
+from packager.runner import own_c_library
 from packager.runner.compilation import Compilation
 from packager.runner.tables import generated_tables
-from packager.runner.toolchains import Toolchain, compiler_name, sources_of, toolchain_of
+from packager.runner.toolchains import Made, Toolchain, compiler_name, sources_of, toolchain_of
 from packager.store import Store, key_of
 
 __all__ = ["LibraryBuild", "RunnerBuild", "build", "build_library", "generated_tables"]
@@ -83,7 +84,7 @@ def build_library(
 def _made(
     abi: Abi,
     chain: Toolchain,
-    kind: Literal["program", "shared", "static"],
+    kind: Made,
     name: str,
     sources: dict[str, str],
     store: Store,
@@ -91,14 +92,14 @@ def _made(
     result: type[Built],
 ) -> Built:
     compiler = compiler_name()
-    flags = {stage: chain.flags_for(kind, stage) for stage in ("compile", "link")}
+    sources = {**sources, **own_c_library.sources(chain, kind)}
     key = key_of(
         {
             "sources": dict(sorted(sources.items())),
             "target": chain.target(abi),
             "kind": kind,
             "chain": chain.model_dump(mode="json"),
-            "flags": flags,
+            "flags": [chain.compile_flags(kind), chain.link_flags(kind)],
             "compiler": compiler,
         }
     )
@@ -131,22 +132,23 @@ def _blobs(built: Frozen) -> list[Blob]:
     return [blob for blob in (getattr(built, "blob", None), getattr(built, "import_blob", None)) if blob]
 
 
-def _compile(
-    compilation: Compilation, chain: Toolchain, kind: Literal["program", "shared", "static"], name: str
-) -> None:
+def _compile(compilation: Compilation, chain: Toolchain, kind: Made, name: str) -> None:
     """From the sources in the compilation's folder to the file `name` in it."""
     units = sorted(path.name for path in compilation.folder.glob("*.c"))
+    if chain.c_library:
+        own_c_library.compile_parts(compilation, chain, kind, name, units)
+        return
     target = ["-target", chain.target(compilation.abi)]
-    compiling = [*target, *chain.flags_for(kind, "compile"), f"-ffile-prefix-map={compilation.folder}=."]
+    compiling = [*target, *chain.compile_flags(kind), f"-ffile-prefix-map={compilation.folder}=."]
     if kind == "static":
 
-        def one(unit: str, made: str) -> None:
+        def one(unit: str) -> str:
+            made = f"{unit.removesuffix('.c')}.o"
             compilation.zig("cc", "-c", *compiling, "-o", made, unit, makes=made)
+            return made
 
-        objects = [unit.removesuffix(".c") + ".o" for unit in units]
         with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
-            list(pool.map(one, units, objects))
+            objects = list(pool.map(one, units))
         compilation.zig("ar", "rcsD", name, *objects, makes=name)
     else:
-        linking = chain.flags_for(kind, "link")
-        compilation.zig("cc", *compiling, "-o", name, *units, *linking, makes=name)
+        compilation.zig("cc", *compiling, "-o", name, *units, *chain.link_flags(kind), makes=name)

@@ -28,21 +28,27 @@ class Toolchain(Frozen):
     shared_flags: tuple[str, ...]
     static_flags: tuple[str, ...]
     libraries: tuple[str, ...]
+    c_library: str | None = None
+    api_level: int = 0
     reservation: str = ""
     source: str
 
     def target(self, abi: Abi) -> str:
         """What the compiler calls the ABI."""
-        return str(abi.zig)
+        return f"{abi.zig}{self.api_level or ''}"
 
-    def flags_for(self, made: Made, stage: str) -> tuple[str, ...]:
-        """The flags of a stage, `compile` or `link`, for what is made."""
-        if stage == "link":
-            return self.libraries
-        kinds = {"program": self.program_flags, "shared": self.shared_flags, "static": self.static_flags}
+    def compile_flags(self, made: Made) -> tuple[str, ...]:
+        """The compiler's flags for what is made; the linker's too where one step does both."""
         common = table("toolchains")["common"]
-        return (*common["flags"], *(() if made == "program" else common["library_flags"]),
-                *self.flags, *kinds[made])  # fmt: skip
+        flags = (*common["flags"], *(() if made == "program" else common["library_flags"]), *self.flags)
+        return flags if self.c_library and made != "static" else (*flags, *self._kind_flags(made))
+
+    def link_flags(self, made: Made) -> tuple[str, ...]:
+        """What the linker is given: libraries, and its own flags where linking is a step of its own."""
+        return (*self._kind_flags(made), *self.libraries) if self.c_library else self.libraries
+
+    def _kind_flags(self, made: Made) -> tuple[str, ...]:
+        return {"program": self.program_flags, "shared": self.shared_flags, "static": self.static_flags}[made]
 
 
 def toolchain_of(abi: Abi) -> Toolchain:

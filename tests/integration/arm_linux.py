@@ -39,7 +39,7 @@ class Board:
             (folder / name).write_text(text)
         (folder / "lib").symlink_to(LIBRARIES)
 
-    def run(self, program: Path, *arguments: object) -> Ran:
+    def run(self, program: Path, *arguments: object, **environment: str) -> Ran:
         command = [self._qemu, "-L", str(self._root), str(program), *map(str, arguments)]
         done = subprocess.run(
             command,
@@ -47,6 +47,6 @@ class Board:
             text=True,
             check=False,
             timeout=300,
-            env={**os.environ, "LC_ALL": "C"},
+            env={**os.environ, "LC_ALL": "C", **environment},
         )
         return Ran(done)

@@ -1,0 +1,22 @@
+#ifndef HEXRUN_UNISTD_H
+#define HEXRUN_UNISTD_H
+
+#include <sys/types.h>
+
+enum { STDIN_FILENO = 0, STDOUT_FILENO = 1, STDERR_FILENO = 2 };
+
+ssize_t read(int descriptor, void *out, size_t size);
+ssize_t write(int descriptor, const void *data, size_t size);
+int pipe(int ends[2]);
+unsigned alarm(unsigned seconds);
+_Noreturn void _exit(int status);
+int close(int descriptor);
+int dup2(int from, int to);
+int fsync(int descriptor);
+ssize_t readlink(const char *path, char *out, size_t size);
+int unlink(const char *path);
+uid_t geteuid(void);
+gid_t getegid(void);
+int getgroups(int size, gid_t *out);
+
+#endif
