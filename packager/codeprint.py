@@ -41,6 +41,7 @@ AREAS: Mapping[str, tuple[str, ...]] = {
         "packager/manifest_linux.py",
         "packager/manifest_host.py",
         "packager/manifest_samples.py",
+        "packager/manifest_signing.py",
         "packager/manifest_sources.py",
         "packager/manifest_words.py",
     ),

@@ -16,9 +16,10 @@ from packager.errors import HexpackError, InputUnavailable, VerificationFailed
 from packager.facts.archive import read_archive
 from packager.facts.types import ArchiveMember
 from packager.files import Blob, digest, written_whole
-from packager.formats import Rearranged, by_id
+from packager.formats import Rearranged, Signed, by_id
 from packager.model import Frozen
 from packager.plan_model import PackagePlan, TargetPlan
+from packager.signing_key import SigningKey, debug_key
 
 _STAGING = ".hexpack-"
 _ABANDONED_AFTER = 24 * 3600  # seconds
@@ -40,12 +41,25 @@ class Emission:
         self._out, self._folder = out, folder
         self._written: list[Written] = []
 
-    def write(self, plan: TargetPlan, package: PackagePlan, bundle: Bundle, epoch: int) -> Written:
-        """Write one package and read it back. Raises VerificationFailed if a file is missing in it."""
+    def write(
+        self,
+        plan: TargetPlan,
+        package: PackagePlan,
+        bundle: Bundle,
+        epoch: int,
+        key: SigningKey | None = None,
+    ) -> Written:
+        """Write one package, sign it if its form has signatures, and read it back.
+
+        Without a key it is signed with one for trying things out. Raises VerificationFailed if a file is
+        missing in it.
+        """
         path = self._folder / package.file_name
         form = by_id(package.format)
         with written_whole(path) as out:
             form.write(plan, bundle, out, epoch=epoch)
+            if isinstance(form, Signed):
+                form.sign(out, key or debug_key(plan.package.name))
         if isinstance(form, Rearranged):
             _verify_places(path, bundle, form.places(plan, bundle))
         else:

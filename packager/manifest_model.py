@@ -17,6 +17,7 @@ from packager.manifest_formats import FormatSettings
 from packager.manifest_host import Host, VendorLibraries
 from packager.manifest_linux import LinuxSystem
 from packager.manifest_samples import Preprocessing, Quantization, Reference, Samples
+from packager.manifest_signing import Signing
 from packager.manifest_sources import Digest, Source
 from packager.manifest_words import ONE_LINE, Word
 from packager.model import Frozen
@@ -220,6 +221,12 @@ class Settings(Frozen):
         description='With vendor_libraries = "require": where the device has them, and which of its packages '
         "bring them",
         examples=[{"libraries": "/usr/lib", "dsp": "/usr/lib/dsp/cdsp"}],
+    )
+    signing: Signing | None = Field(
+        default=None,
+        description="What packages are signed with whose form has signatures inside; absent: an apk by a key "
+        "for trying things out, the others not at all",
+        examples=[{"keystore": "release.p12", "password": {"env": "KEYSTORE_PASSWORD"}}],
     )
 
 

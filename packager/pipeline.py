@@ -6,8 +6,9 @@ Each stage is one call and hands a frozen value to the next. Data moves forward 
 from __future__ import annotations
 
 import contextlib
+import datetime
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from packager.contexts import ContextAsset
     from packager.manifest import Document
     from packager.runner import RunnerBuild
+    from packager.signing_key import SigningKey
 
 
 class Options(Frozen):
@@ -102,7 +104,8 @@ def run(document: Document, options: Options, store: Store, tell: Tell) -> Repor
     if any(finding.refuses for finding in early):
         return _report(document, plan, early)
     _respect_lock(acquisition, options)
-    keys = {one.label: _key(one, inputs, acquisition, options) for one in plan.targets}
+    signing = _signing_keys(plan, base)
+    keys = {one.label: _key(one, inputs, acquisition, options, signing) for one in plan.targets}
     outcomes = [_recalled(store, keys[one.label], one, options) for one in plan.targets]
     missing = [one for one, outcome in zip(plan.targets, outcomes, strict=True) if outcome is None]
     staged = iter(_stage(missing, inputs, acquisition, store, options.jobs, tell) if missing else ())
@@ -116,7 +119,7 @@ def run(document: Document, options: Options, store: Store, tell: Tell) -> Repor
     if not options.locked:
         acquisition.locked(complete=whole).write(lock_file)
     if options.write and not any(finding.refuses for finding in verdict):
-        done = _emit(done, options, tell)
+        done = _emit(done, options, signing, tell)
         for outcome in done:
             remembered = _Remembered.model_validate(outcome.model_dump(include=set(_Remembered.model_fields)))
             store.record("target", keys[outcome.plan.label], remembered.model_dump(mode="json"))
@@ -146,7 +149,21 @@ def _respect_lock(acquisition: Acquisition, options: Options, *, complete: bool 
         )
 
 
-def _key(plan: TargetPlan, inputs: Inputs, acquisition: Acquisition, options: Options) -> str:
+def _signing_keys(plan: Plan, base: Path) -> dict[str, SigningKey]:
+    """The user's keys by target; asked for before anything is compiled, since they may be locked."""
+    from packager.signing_key import load_key
+
+    now = datetime.datetime.now(datetime.UTC)
+    return {one.label: load_key(one.signing, base, now) for one in plan.targets if one.signing}
+
+
+def _key(
+    plan: TargetPlan,
+    inputs: Inputs,
+    acquisition: Acquisition,
+    options: Options,
+    signing: Mapping[str, SigningKey],
+) -> str:
     """Everything that the packages of a target depend on."""
     from packager.compilers import toolchain
 
@@ -159,6 +176,9 @@ def _key(plan: TargetPlan, inputs: Inputs, acquisition: Acquisition, options: Op
             "tools": toolchain() | surroundings(),
             "hexpack": codeprint(),
             "epoch": options.epoch,
+            "signer": [digest.hex() for digest in signing[plan.label].fingerprints]
+            if plan.label in signing
+            else [],
         }
     )
 
@@ -276,7 +296,9 @@ def _target_report(
     )
 
 
-def _emit(outcomes: Sequence[Outcome], options: Options, tell: Tell) -> list[Outcome]:
+def _emit(
+    outcomes: Sequence[Outcome], options: Options, signing: Mapping[str, SigningKey], tell: Tell
+) -> list[Outcome]:
     """Write the packages of all targets that need it; either all of them appear or none."""
     if all(outcome.bundle is None for outcome in outcomes):
         return list(outcomes)
@@ -289,7 +311,8 @@ def _emit(outcomes: Sequence[Outcome], options: Options, tell: Tell) -> list[Out
             packages = []
             for package in outcome.plan.packages:
                 tell(f"writing {package.file_name}")
-                packages.append(output.write(outcome.plan, package, outcome.bundle, options.epoch))
+                key = signing.get(outcome.plan.label)
+                packages.append(output.write(outcome.plan, package, outcome.bundle, options.epoch, key))
             report = outcome.report.model_copy(update={"packages": tuple(packages)})
             written.append(outcome.model_copy(update={"report": report}))
         output.publish()

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from packager import catalog
+from packager.bundle import Bundle
 from packager.catalog import Abi
 from packager.errors import ManifestError
 from packager.model import Frozen
@@ -57,3 +60,15 @@ def device_libraries(plan: TargetPlan) -> tuple[str, ...]:
 def installed_name(program: str) -> str:
     """What a program must be called for Android to install it: only `lib*.so` leaves the APK."""
     return f"lib{program}_program.so"
+
+
+def index(bundle: Bundle, places: Mapping[str, str]) -> str:
+    """What is copied out of the assets at the first run: digest, size and path in the tree, a line each.
+
+    `places` says where each file of the bundle stands in the package.
+    """
+    return "".join(
+        f"{file.blob.sha256} {file.blob.size} {file.path}\n"
+        for file in bundle.files
+        if places.get(file.path, "").startswith("assets/")
+    )

@@ -9,6 +9,7 @@ from typing import BinaryIO, Protocol, cast, runtime_checkable
 from packager.bundle import Bundle
 from packager.errors import ManifestError, nearest
 from packager.plan_model import TargetPlan
+from packager.signing_key import SigningKey
 
 
 class Format(Protocol):
@@ -33,6 +34,14 @@ class Rearranged(Protocol):
         """Path in the package of every file of the bundle that it carries, by its path in the tree."""
 
 
+@runtime_checkable
+class Signed(Protocol):
+    """A format whose packages carry their signature inside."""
+
+    def sign(self, package: BinaryIO, key: SigningKey) -> None:
+        """Sign what was written; the stream is readable, writable and seekable."""
+
+
 # Where the writer of each format of `targets/formats.toml` is; a module is imported when it is used.
 _WRITERS = {
     "tar.gz": "tar_gz:TarGz",
@@ -43,6 +52,7 @@ _WRITERS = {
     "zip": "zip:Zip",
     "adb": "adb:Adb",
     "aar": "aar:Aar",
+    "apk": "apk:Apk",
     "oci": "oci:Oci",
 }
 

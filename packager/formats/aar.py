@@ -36,7 +36,7 @@ class Aar:
     def places(self, plan: TargetPlan, bundle: Bundle) -> Mapping[str, str]:
         """Where the files of the tree and the parts stand; the tree's README and sums are left out."""
         abi = android.abi_folder(plan.abi)
-        parts = {part.path: _place_of_part(part, abi) for part in bundle.parts}
+        parts = {part.path: place for part in bundle.parts if (place := _place_of_part(part, abi))}
         return parts | {
             file.path: _place(plan, file, abi) for file in bundle.files if file.role not in _LEFT_OUT
         }
@@ -66,21 +66,12 @@ def _place(plan: TargetPlan, file: BundleFile, abi: str) -> str:
     return f"assets/{android.assets(plan.package.name)}/{file.path}"
 
 
-def _place_of_part(part: BundleFile, abi: str) -> str:
+def _place_of_part(part: BundleFile, abi: str) -> str | None:
     return {
         "runner-library": f"jni/{abi}/{part.name}",
         "header": f"prefab/modules/{MODULE}/include/{part.name}",
         "classes": part.name,
-    }[part.role]
-
-
-def index(bundle: Bundle, places: Mapping[str, str]) -> str:
-    """What `HexpackRuntime` copies: digest, size and path in the tree of each asset, a line each."""
-    return "".join(
-        f"{file.blob.sha256} {file.blob.size} {file.path}\n"
-        for file in bundle.files
-        if places.get(file.path, "").startswith("assets/")
-    )
+    }.get(part.role)
 
 
 def _texts(plan: TargetPlan, bundle: Bundle, places: Mapping[str, str]) -> dict[str, str]:
@@ -100,7 +91,7 @@ def _texts(plan: TargetPlan, bundle: Bundle, places: Mapping[str, str]) -> dict[
         "README.md": fill("aar", "README.md.jinja", **words),
         _METADATA: "aarFormatVersion=1.0\naarMetadataVersion=1.0\n"
         f"minCompileSdk={platform.min_compile_sdk}\n",
-        f"assets/{android.assets(plan.package.name)}/index.txt": index(bundle, places),
+        f"assets/{android.assets(plan.package.name)}/index.txt": android.index(bundle, places),
     }
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import stat
+import struct
 import time
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import BinaryIO
 
 from packager.bundle import Bundle
@@ -13,6 +14,9 @@ from packager.formats.members import Member, in_order, members_below, planned_na
 from packager.plan_model import TargetPlan
 
 _UNIX = 3
+_LOCAL_HEAD = 30  # bytes before a member's name
+_ALIGNED = 0xD935  # id of the extra field with which Android's tools align
+_PADDING = struct.Struct("<HHH")  # id, size of what follows, alignment
 _FIRST_TIME, _LAST_TIME = (1980, 1, 1, 0, 0, 0), (2107, 12, 31, 23, 59, 58)
 
 
@@ -37,15 +41,36 @@ class Zip:
         write_zip(out, members_below(root, bundle), epoch=epoch)
 
 
-def write_zip(out: BinaryIO, members: Iterable[Member], *, epoch: int) -> None:
-    """Write members in byte order of their paths; see `Zip` for how, and for what it raises."""
+def write_zip(
+    out: BinaryIO,
+    members: Iterable[Member],
+    *,
+    epoch: int,
+    alignment: Callable[[Member], int] = lambda _: 1,
+) -> None:
+    """Write members in byte order of their paths; see `Zip` for how, and for what it raises.
+
+    The bytes of a member begin at a multiple of what `alignment` says.
+    """
     with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive:
         for member in in_order(members, folders=False):
-            with archive.open(_info(member, epoch), "w", force_zip64=needs_zip64(member.size)) as stream:
+            info = _info(member, epoch)
+            info.extra = _padding(out.tell() + _LOCAL_HEAD + len(info.filename.encode()), alignment(member))
+            with archive.open(info, "w", force_zip64=needs_zip64(member.size)) as stream:
                 if member.target is not None:
                     stream.write(member.target.encode())
                 for block in member.blocks():
                     stream.write(block)
+
+
+def _padding(place: int, alignment: int) -> bytes:
+    """The extra field that moves what would begin at `place` to the next multiple, as zipalign writes it."""
+    missing = -place % alignment
+    if missing == 0:
+        return b""
+    if missing < _PADDING.size:
+        missing += alignment * -(-(_PADDING.size - missing) // alignment)
+    return _PADDING.pack(_ALIGNED, missing - 4, alignment) + bytes(missing - _PADDING.size)
 
 
 def needs_zip64(size: int) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 from packager import catalog, parts, resources
 from packager.bundle import Bundle, BundleFile
 from packager.layouts import documents, layout_of
+from packager.naming import version_word
 from packager.plan_model import PackagePlan, TargetPlan
 from packager.store import Store
 from tests.make.bundle import PACKAGE, bundle_file, target_plan
@@ -26,7 +27,7 @@ def android_plan(*formats: str, **settings: Any) -> TargetPlan:
             format=row.id,
             file_name=f"{PACKAGE.name}-{PACKAGE.version}-android-arm64{row.extension}",
             name=PACKAGE.name,
-            version=PACKAGE.version,
+            version=version_word(PACKAGE.version, row.version),
         )
         for row in rows
     )
@@ -66,7 +67,11 @@ def _role(name: str) -> str:
 def _parts(plan: TargetPlan, tmp_path: Path, *, classes: bool) -> tuple[BundleFile, ...]:
     library = shared_library(build=None, needed=("libc.so",), soname="libhexrun.so", alignment=0x4000)
     header = resources.text("templates", "runner", "hexrun.h").encode()
+    activity = shared_library(
+        build=None, needed=("libandroid.so", "libc.so"), soname="libhexrun_app.so", alignment=0x4000
+    )
     made = [
+        bundle_file("parts/libhexrun_app.so", activity, tmp_path, role="activity"),
         bundle_file("parts/libhexrun.so", library, tmp_path, role=parts.LIBRARY),
         bundle_file("parts/hexrun.h", header, tmp_path, role=parts.HEADER),
     ]

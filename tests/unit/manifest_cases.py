@@ -65,7 +65,7 @@ WRONG: dict[str, bytes] = {
     "unknown-quoted-key": changed(("[qairt]", '[qairt]\n"the sdk\\t" = "y"')),
     "unknown-dotted-key": changed(("[defaults]", "[defaults]\nhtp.power = 3")),
     "unknown-section": changed(("[package]", "[packge]")),
-    "unknown-section-close-to-nothing": changed(("[qairt]", '[signing]\nkey = "k"\n\n[qairt]')),
+    "unknown-section-close-to-nothing": changed(("[qairt]", '[lettering]\nkey = "k"\n\n[qairt]')),
     "key-in-the-wrong-section": changed(("[model]", '[model]\nsoc = ["qcs6490"]')),
     "two-kinds-of-source": changed(('path = "cls.onnx"', 'wheel = "a==1", file = "f", path = "cls.onnx"')),
     # What is missing

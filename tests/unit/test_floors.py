@@ -20,11 +20,11 @@ FLOORS = {
         "visible",
     ),
     1: (
-        "facts", "manifest", "manifest_model", "manifest_formats", "manifest_linux", "manifest_samples", "manifest_sources", "manifest_words", "manifest_problems",
+        "facts", "manifest", "manifest_model", "manifest_formats", "manifest_linux", "manifest_samples", "manifest_signing", "manifest_sources", "manifest_words", "manifest_problems",
         "manifest_host",
         "manifest_schema", "diagnostics", "source_map", "toml_errors", "bundle", "plan_model", "naming", "decoder", "log_lines",
     ),
-    2: ("store", "store_leases", "store_keeping", "sources", "compilers"),
+    2: ("signing_key", "store", "store_leases", "store_keeping", "sources", "compilers"),
     3: ("plan", "plan_linux", "lock", "lock_reading"),
     4: ("rules",),
     5: ("runtime_config", "runner", "layouts", "android", "parts"),

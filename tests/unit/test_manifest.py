@@ -20,6 +20,7 @@ from packager.errors import ManifestError
 from packager.manifest import MAX_BYTES, Document, load
 from packager.manifest_host import Host
 from packager.manifest_model import Settings
+from packager.manifest_signing import Secret, Signing
 from packager.manifest_sources import PathSource, WheelSource
 
 SNAPSHOTS = Path(__file__).parent / "snapshots" / "manifest"
@@ -136,12 +137,15 @@ def test_targets_inherit_every_setting_and_the_models_precision(app):
         "compatibility": "permissive", "vendor_libraries": "require",
     }  # fmt: skip
     written = "\n".join(f"{key} = {json.dumps(value)}" for key, value in settings.items())
-    written += '\nhost = { libraries = "/usr/lib" }'
+    written += (
+        '\nhost = { libraries = "/usr/lib" }\nsigning = { keystore = "k.p12", password = { env = "P" } }'
+    )
     path = app(changed(('power = "balanced"', written), ("[model]", '[model]\nprecision = "w8a8"')))
 
     target = load(path).manifest.targets[0]
 
-    assert {*settings, "host"} == set(Settings.model_fields)
+    assert {*settings, "host", "signing"} == set(Settings.model_fields)
+    assert target.signing == Signing(keystore="k.p12", password=Secret(env="P"))
     assert target.host == Host(libraries="/usr/lib")
     assert {key: getattr(target, key) for key in settings} == settings | {"compute": ("gpu", "cpu")}
     assert target.precision == "w8a8"

@@ -107,6 +107,7 @@ SECTIONS = {
     "[qairt]": "Qairt",
     "[defaults]": "Settings",
     "[defaults.host]": "Host",
+    "[defaults.signing]": "Signing",
     "[[targets]]": "Target",
     "[targets.linux]": "LinuxSystem",
     "[targets.linux.service]": "Service",
