@@ -28,7 +28,8 @@ from packager.facts.types import (
     PeFacts,
 )
 from packager.model import Frozen
-from packager.report import add, cut, human_size, say, show, table
+from packager.report import add, cut, say, show, table
+from packager.units import human_size
 from packager.visible import encodable, visible
 
 SCHEMA_VERSION: Final = 1

@@ -18,6 +18,7 @@ from packager.codeprint import codeprint, surroundings
 from packager.emission import emission, unchanged
 from packager.errors import ManifestError, VerificationFailed
 from packager.facts.types import OnnxFacts
+from packager.layouts.sizes import sizes
 from packager.lock import Compile, Entry
 from packager.lock_reading import load as load_lock
 from packager.model import Frozen
@@ -293,6 +294,7 @@ def _target_report(
             for file in sorted((*bundle.files, *bundle.parts), key=lambda file: (-file.blob.size, file.path))
         ),
         required=bundle.required,
+        sizes=sizes(plan, bundle.files),
     )
 
 

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from packager.rules.core import Finding, Severity
+from packager.units import human_size
 from packager.visible import visible, visible_lines
 
 if TYPE_CHECKING:
@@ -134,16 +135,6 @@ def counted(findings: Iterable[Finding]) -> str:
     return ", ".join(parts) or "no findings"
 
 
-def human_size(size: int) -> str:
-    """Bytes for people: 935 B, 1.2 MB."""
-    amount = float(size)
-    for unit in ("B", "kB", "MB"):
-        if amount < 1000:
-            return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
-        amount /= 1000
-    return f"{amount:.2f} GB"
-
-
 def table(*columns: str, right: Iterable[str] = ()) -> Table:
     """An unframed table; `right` names the columns of numbers."""
     from rich.table import Table
@@ -199,6 +190,8 @@ def print_report(report: Report, *, written: bool) -> None:
                 )
         show(contexts)
         say()
+    if any(one.sizes for one in report.targets):
+        _print_sizes(report)
     if written and not report.refused:
         packages = table("package", "size", "state", right=("size",))
         for one in report.targets:
@@ -211,3 +204,15 @@ def print_report(report: Report, *, written: bool) -> None:
         say(findings_text(report.findings))
     verdict = "refused: nothing was written" if report.refused else "ok"
     say(f"{report.package} {report.version}: {counted(report.findings)}, {verdict}")
+
+
+def _print_sizes(report: Report) -> None:
+    """What takes the space in each target's packages, unpacked; --json tells what was left out too."""
+    kinds = list(dict.fromkeys(part.what for one in report.targets if one.sizes for part in one.sizes.parts))
+    takes = table("unpacked", "all", *kinds, right=("all", *kinds))
+    for one in report.targets:
+        if one.sizes:
+            found = {part.what: human_size(part.size) for part in one.sizes.parts}
+            add(takes, one.label, human_size(one.sizes.total), *(found.get(kind, "-") for kind in kinds))
+    show(takes)
+    say()

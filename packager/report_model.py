@@ -5,6 +5,7 @@ from __future__ import annotations
 from packager import __version__
 from packager.bundle import HostFile
 from packager.emission import Written
+from packager.layouts.sizes import Sizes
 from packager.model import Frozen
 from packager.rules.core import Finding, Proof
 
@@ -32,7 +33,7 @@ class TargetReport(Frozen):
     """What became of one target; `reused` means that nothing had to be done.
 
     `files` is what every package of the target holds, largest first; `required` what the device has to hold
-    beside them.
+    beside them, `sizes` what takes the space and what was left out.
     """
 
     label: str
@@ -43,6 +44,7 @@ class TargetReport(Frozen):
     proofs: tuple[Proof, ...] = ()
     files: tuple[FileReport, ...] = ()
     required: tuple[HostFile, ...] = ()
+    sizes: Sizes | None = None
     packages: tuple[Written, ...] = ()
     reused: bool = False
 

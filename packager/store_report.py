@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from packager.report import add, human_size, say, show, table
+from packager.report import add, say, show, table
 from packager.store_keeping import Cleared, Survey, Verified
+from packager.units import human_size
 
 _KINDS = {
     "wheel": "wheels",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 
 from packager.resources import text
+from packager.units import human_size
 
 
 def fill(*place: str, **words: object) -> str:
@@ -17,7 +18,7 @@ def fill(*place: str, **words: object) -> str:
         trim_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters |= {"roff": _roff, "quoted": shlex.quote}
+    environment.filters |= {"roff": _roff, "quoted": shlex.quote, "human": human_size}
     return environment.from_string(text("templates", *place)).render(words)
 
 

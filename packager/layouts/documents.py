@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import posixpath
+import textwrap
 from collections.abc import Sequence
 
 from packager.bundle import BundleFile, HostFile
 from packager.layouts import Layout, layout_of
+from packager.layouts.sizes import sizes
 from packager.plan_model import TargetPlan
 from packager.templating import fill
+
+_COLUMNS = 100
 
 
 def sums(files: Sequence[BundleFile], layout: Layout) -> str:
@@ -22,8 +26,19 @@ def sums(files: Sequence[BundleFile], layout: Layout) -> str:
 
 
 def readme(plan: TargetPlan, files: Sequence[BundleFile], required: Sequence[HostFile] = ()) -> str:
-    """The package's README: contents, what the device has to hold, how to run, how to check."""
+    """The package's README in the words of its system: contents, install, run, diagnose, check, sizes."""
     layout = layout_of(plan.system)
     runner = next(file.path for file in files if file.role == "runner")
-    name = f"README-{plan.system}.txt.jinja"
-    return fill("documents", name, plan=plan, layout=layout, runner=runner, required=required)
+    about = sizes(plan, files)
+    return fill(
+        "documents",
+        f"README-{plan.system}.txt.jinja",
+        plan=plan,
+        layout=layout,
+        runner=runner,
+        required=required,
+        installed={package.format: package for package in plan.packages},
+        input=next(iter(plan.model.inputs or ["input"])),
+        sizes=about,
+        left_out=[(textwrap.wrap(", ".join(one.names), _COLUMNS), one.why) for one in about.left_out],
+    )

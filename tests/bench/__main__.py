@@ -19,7 +19,8 @@ from pathlib import Path
 
 from packager.manifest import load
 from packager.plan import make_plan
-from packager.report import human_size, show, table
+from packager.report import show, table
+from packager.units import human_size
 from tests.bench import runner
 from tests.bench.packing import Job, bundle_of_files, measure, peak_memory
 

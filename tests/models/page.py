@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from packager import catalog, compilers
-from packager.report import human_size
+from packager.units import human_size
 from tests.models.catalogue import MODELS, PRECISIONS, SOCS, Known
 
 Recall = Callable[[Known, str, str, str], Any]

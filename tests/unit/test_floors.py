@@ -17,7 +17,7 @@ ROOT = Path(packager.__file__).parent
 FLOORS = {
     0: (
         "__init__", "errors", "model", "versions", "resources", "templating", "files", "catalog", "codeprint",
-        "visible",
+        "visible", "units",
     ),
     1: (
         "facts", "manifest", "manifest_model", "manifest_formats", "manifest_linux", "manifest_samples", "manifest_signing", "manifest_sources", "manifest_words", "manifest_problems",
