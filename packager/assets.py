@@ -15,9 +15,9 @@ from packager.lock import Compile, Entry, Lock
 from packager.manifest_sources import PathSource
 from packager.model import Frozen
 from packager.plan_model import Plan, TargetPlan
-from packager.sources import Fetched, Tell
+from packager.sources import Fetched, Surroundings, Tell
 from packager.sources.local import fetch_path, glob_paths
-from packager.sources.model_source import Surroundings, fetch_model
+from packager.sources.model_source import source_of
 from packager.sources.oci_image import FetchedImage, fetch_image
 from packager.sources.runtime_set import fetch_runtime
 from packager.sources.wheel_licence import licence_of
@@ -82,7 +82,7 @@ class Acquisition:
             offline=self._offline,
             tell=self._tell,
         )
-        return fetch_model(target.model.source, around)
+        return source_of(target.model.source).fetch(around)
 
     def _weights(self, target: TargetPlan, model: Fetched, names: tuple[str, ...]) -> tuple[Fetched, ...]:
         """The files in which a model keeps weights outside itself, beside it."""

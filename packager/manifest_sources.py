@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Discriminator, Field, StringConstraints, Tag
 
@@ -136,11 +136,82 @@ class OciSource(Frozen):
         return f"{self.file} in {self.oci}" if self.file else self.oci
 
 
+class AiHubJobSource(Frozen):
+    """What a compile or quantize job at the Qualcomm AI Hub made."""
+
+    aihub_job: Annotated[str, StringConstraints(pattern=r"^j[0-9a-z]{2,40}$")] = Field(
+        description="Id of a job at the AI Hub that made the model", examples=["jp4kz2q8g"]
+    )
+    sha256: Digest | None = Field(
+        default=None, description="SHA-256 of the file, 64 lower-case hex digits; without it the lock pins it"
+    )
+
+    @property
+    def title(self) -> str:
+        """The job."""
+        return f"job {self.aihub_job} of the AI Hub"
+
+
+class AiHubModelSource(Frozen):
+    """A model that was uploaded to the Qualcomm AI Hub, or made there."""
+
+    aihub_model: Annotated[str, StringConstraints(pattern=r"^m[0-9a-z]{2,40}$")] = Field(
+        description="Id of a model at the AI Hub", examples=["mqk8v3xrn"]
+    )
+    sha256: Digest | None = Field(
+        default=None, description="SHA-256 of the file, 64 lower-case hex digits; without it the lock pins it"
+    )
+
+    @property
+    def title(self) -> str:
+        """The model's id."""
+        return f"model {self.aihub_model} of the AI Hub"
+
+
+class AiHubPublishedSource(Frozen):
+    """A model that Qualcomm publishes, by its name; no login is needed."""
+
+    aihub: Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_]*$", max_length=100)] = Field(
+        description="Name of a published model of the AI Hub", examples=["mobilenet_v2"]
+    )
+    release: Annotated[str, StringConstraints(pattern=r"^[0-9]+(\.[0-9]+){1,3}$")] = Field(
+        description="Release of AI Hub Models that published it", examples=["0.65.0"]
+    )
+    runtime: Literal["qnn_dlc", "onnx"] = Field(
+        description="Form in which it is published", examples=["qnn_dlc"]
+    )
+    precision: Annotated[str, StringConstraints(pattern=r"^[a-z0-9_]+$", max_length=40)] = Field(
+        description="Precision in which it is published", examples=["float"]
+    )
+    chipset: Annotated[str, StringConstraints(pattern=r"^[a-z0-9_-]+$", max_length=80)] | None = Field(
+        default=None,
+        description="Chipset that it is published for, where it differs by chipset",
+        examples=["qualcomm-snapdragon-8gen3"],
+    )
+    file: Word | None = Field(
+        default=None,
+        description="Path of the model file in the archive; needed where there are several models",
+        examples=["mobilenet_v2.dlc"],
+    )
+    sha256: Digest | None = Field(
+        default=None,
+        description="SHA-256 of the archive, 64 lower-case hex digits; without it the lock pins it",
+    )
+
+    @property
+    def title(self) -> str:
+        """The model, its form and release."""
+        return f"{self.aihub} {self.release} ({self.runtime}, {self.precision}) of the AI Hub"
+
+
 _KINDS = {
     "wheel": WheelSource,
     "url": UrlSource,
     "huggingface": HuggingFaceSource,
     "oci": OciSource,
+    "aihub": AiHubPublishedSource,
+    "aihub_job": AiHubJobSource,
+    "aihub_model": AiHubModelSource,
     "path": PathSource,
 }
 
@@ -155,6 +226,9 @@ def _source_kind(value: object) -> str | None:
 
 Source = Annotated[
     Annotated[PathSource, Tag("path")]
+    | Annotated[AiHubPublishedSource, Tag("aihub")]
+    | Annotated[AiHubJobSource, Tag("aihub_job")]
+    | Annotated[AiHubModelSource, Tag("aihub_model")]
     | Annotated[HuggingFaceSource, Tag("huggingface")]
     | Annotated[OciSource, Tag("oci")]
     | Annotated[WheelSource, Tag("wheel")]

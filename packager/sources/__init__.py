@@ -1,4 +1,4 @@
-"""Where bytes come from: the user's files, wheels, and the runtime sets inside them.
+"""Where bytes come from: the user's files, wheels, the web, registries, and the runtime sets inside them.
 
 Whatever the source, the result is one frozen value that says what the bytes are, where they lie, and
 in a person's words where they came from.
@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import NamedTuple, Protocol
 
 from packager.errors import InputUnavailable, nearest
 from packager.files import Blob
 from packager.model import Frozen
+from packager.store import Store
 
 Tell = Callable[[str], None]
 
@@ -31,6 +33,36 @@ class Fetched(Frozen):
     within: Fetched | None = None
 
 
+class PinFor(Protocol):
+    """Gives the sha256 that the lock has for an origin, or None."""
+
+    def __call__(self, origin: str) -> str | None:
+        """The pin of an origin."""
+
+
+class Surroundings(NamedTuple):
+    """What every source works with: the manifest's folder, the store, the lock's pins, and the network."""
+
+    base: Path
+    store: Store
+    pin_for: PinFor
+    offline: bool
+    tell: Tell
+
+
+class Source(Protocol):
+    """One input and where it comes from. Each kind is a frozen value in a module of its own."""
+
+    def describe(self) -> str:
+        """The words by which messages and the lock know it, before it is here."""
+
+    def fetch(self, around: Surroundings) -> Fetched:
+        """The bytes, in the store or where the user keeps them, with the origin that the lock records.
+
+        Raises InputUnavailable when they cannot be had or are not those that were pinned.
+        """
+
+
 def silent(_message: str) -> None:
     """The listener of those who want no progress messages."""
 
@@ -45,6 +77,15 @@ def nearest_lines(wanted: str, there: Iterable[str]) -> tuple[str, ...]:
         return ("nothing is there",)
     more = f" and {len(names) - 5} more" if len(names) > 5 else ""
     return (f"there: {', '.join(names[:5])}{more}",)
+
+
+def not_offline(label: str, pinned: str | None, store: Store) -> InputUnavailable:
+    """The error for an input that the store has not, in a run that fetches nothing."""
+    return InputUnavailable(
+        f"{label} is not in the store, and offline nothing is fetched",
+        evidence=(f"wanted  sha256 {pinned}" if pinned else "no sha256 is pinned", f"store   {store.root}"),
+        fix="run once without --offline",
+    )
 
 
 def not_as_pinned(

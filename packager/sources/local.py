@@ -81,6 +81,33 @@ def check_unchanged(fetched: Fetched) -> None:
         )
 
 
+def model_in_folder(path: Path, base: Path) -> Path:
+    """The model of a folder that the manifest names, by what its files are; a path of a file stays as it is.
+
+    Raises InputUnavailable when the folder has no model or several.
+    """
+    folder = base / path
+    if not folder.is_dir():
+        return path
+    found = [one for one in sorted(folder.iterdir()) if one.is_file() and _is_model(one)]
+    if len(found) != 1:
+        there = [one.name for one in found] or list(_there(folder, "model.onnx"))
+        raise InputUnavailable(
+            f"{path} holds {len(found)} models" if found else f"{path} holds no model",
+            evidence=there[:8],
+            fix="name the file" if found else "name a folder with an ONNX model, a DLC or a model library",
+        )
+    return path / found[0].name
+
+
+def _is_model(path: Path) -> bool:
+    from packager.facts.elf import read_elf
+    from packager.facts.identify import identify
+
+    kind = identify(path)
+    return kind in ("onnx", "dlc") or (kind == "elf" and read_elf(path).model_prefix is not None)
+
+
 def glob_paths(pattern: str, base: Path) -> tuple[Path, ...]:
     """The files that a pattern (`samples/*.npy`, `**` too) names below `base`, in byte order of their names.
 

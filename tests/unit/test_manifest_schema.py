@@ -98,7 +98,8 @@ SECTIONS = {
     "Top level": "",
     "[package]": "Package",
     "[model]": "Model",
-    "[model.source]": "PathSource WheelSource UrlSource HuggingFaceSource OciSource",
+    "[model.source]": "PathSource WheelSource UrlSource HuggingFaceSource OciSource "
+    "AiHubJobSource AiHubModelSource AiHubPublishedSource",
     "[model.inputs.NAME]": "Input",
     "[model.calibration]": "Samples",
     "[model.preprocessing]": "Preprocessing",
