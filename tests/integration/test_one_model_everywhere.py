@@ -6,9 +6,7 @@ libatomic1-arm64-cross.
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -17,17 +15,12 @@ from arm_linux import Board
 from runner_container import cosine
 from runner_kit import QCS9075, Model, Ran, compiled, configure, run_model
 from runtimes import fetch_248
+from windows_lab import Package, Wine
 
-from packager import catalog
-from packager.runner import build
-from packager.sources.wheel import fetch_wheel
 from packager.sources.zipped import file_names, member
 from packager.store import Store
 
-pytest_plugins = ["runner_kit", "runner_container"]
-
-WINDOWS_WHEEL = "92ef39a0241fd941b1cb5285a43b8643e3515626eaff7fe7aec186cc9465b411"
-WINDOWS_FOLDER = "libs/amd64/"
+pytest_plugins = ["runner_kit", "runner_container", "windows_lab"]
 
 # Places that compute in single precision and in half precision, as the HTP does with a float model.
 SINGLE, HALF = {"cosine": 0.9999999, "apart": 0.00001}, {"cosine": 0.999999, "apart": 0.005}
@@ -41,7 +34,7 @@ EXPECTED = {
 
 @pytest.fixture(scope="module")
 def results(
-    store: Store, hexrun: Path, models: dict[str, Model], container: Model, tmp_path_factory
+    store: Store, wine: Wine, hexrun: Path, models: dict[str, Model], container: Model, tmp_path_factory
 ) -> dict[str, np.ndarray]:
     """The output at each place, of one input."""
     model = models["float32"]
@@ -49,13 +42,12 @@ def results(
     shutil.copyfile(model.folder / "model.bin", folder / "model.bin")
     shutil.copyfile(container.folder / "model.dlc", folder / "model.dlc")
     shutil.copyfile(model.folder / "x.npy", folder / "x.npy")
-    windows = Windows(store, tmp_path_factory.mktemp("windows"))
     on_simulator = ("--input", model.folder / "x.npy", "--output", folder / "simulator", "--json")
     return {
         "onnxruntime CPU": by_onnxruntime(model),
         "onnxruntime QNN, simulator": model.array("y_0_out"),
         "hexrun, simulator": output(run_model(hexrun, model, *on_simulator)),
-        "hexrun, simulator under Wine": windows.npu(folder),
+        "hexrun, simulator under Wine": under_wine(wine, store, folder, tmp_path_factory.mktemp("windows")),
         "hexrun, Arm CPU under qemu": under_qemu(store, folder, tmp_path_factory.mktemp("board")),
     }
 
@@ -116,50 +108,10 @@ def under_qemu(store: Store, folder: Path, root: Path) -> np.ndarray:
     return output(Board(root / "board").run(program, *arguments(conf)))
 
 
-class Windows:
-    """hexrun for Windows on x86-64 beside the DLLs of QAIRT 2.51, under Wine."""
-
-    def __init__(self, store: Store, folder: Path) -> None:
-        self._folder = folder
-        abi = catalog.abis()["windows-arm64"].model_copy(
-            update={
-                "id": "windows-x86_64",
-                "machine": "X86_64",
-                "arch": "x86_64",
-                "zig": "x86_64-windows-gnu",
-            }
-        )
-        shutil.copyfile(store.path(build(abi, store).blob.sha256), folder / "hexrun.exe")
-        wheel = fetch_wheel(
-            "onnxruntime-qnn==2.7.0", platform="win_amd64", python="3.11", pinned=WINDOWS_WHEEL, store=store
-        )
-        for name in file_names(wheel, store):
-            if WINDOWS_FOLDER in name and name.endswith(".dll"):
-                shutil.copyfile(member(wheel, name, store).path, folder / name.rpartition("/")[2])
-
-    def npu(self, folder: Path) -> np.ndarray:
-        conf = configure(
-            folder, backend=str(self._folder / "QnnHtp.dll"), system=str(self._folder / "QnnSystem.dll")
-        )
-        return output(self._run(*arguments(conf)))
-
-    def _run(self, *arguments: object) -> Ran:
-        wine = shutil.which("wine64") or "/usr/lib/wine/wine64"
-        environment = {
-            "WINEPREFIX": str(self._folder / "prefix"),
-            "WINEDEBUG": "-all",
-            "WINEDLLOVERRIDES": "mscoree,mshtml=",
-        }
-        return Ran(
-            subprocess.run(
-                [wine, str(self._folder / "hexrun.exe"), *map(str, arguments)],
-                capture_output=True,
-                text=True,
-                check=False,
-                timeout=300,
-                env={**os.environ, **environment},
-            )
-        )
+def under_wine(wine: Wine, store: Store, folder: Path, root: Path) -> np.ndarray:
+    package = Package(root, wine, store, "2.51")
+    conf = configure(folder, backend=str(root / "QnnHtp.dll"), system=str(root / "QnnSystem.dll"))
+    return output(package.run(*arguments(conf)))
 
 
 @pytest.mark.parametrize("place", EXPECTED)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -12,7 +9,7 @@ from runner_kit import SOURCES, zig
 
 from packager.store import Store
 
-pytest_plugins = ["runner_kit"]
+pytest_plugins = ["runner_kit", "windows_lab"]
 
 KEY = "HKLM\\HARDWARE\\DESCRIPTION\\System\\CentralProcessor\\0"
 PROGRAM = """
@@ -46,20 +43,11 @@ def folder(store: Store, tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("", "0 0 "),
     ],
 )
-def test_the_processors_name_is_that_of_the_registry_if_it_fits(folder, value, answer):
-    wine = shutil.which("wine64") or "/usr/lib/wine/wine64"
-    environment = {**os.environ, "WINEPREFIX": str(folder / "prefix"), "WINEDEBUG": "-all"}
+def test_the_processors_name_is_that_of_the_registry_if_it_fits(folder, wine, value, answer):
     # The key lives in memory, so that all is done in one session.
     steps = f'reg add {KEY} /v ProcessorNameString /d "{value}" /f >nul && name.exe'
     (folder / "steps.bat").write_text(f"@{steps}\r\n")
 
-    done = subprocess.run(
-        [wine, "cmd", "/c", "steps.bat"],
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = wine.run("cmd", "/c", "steps.bat", cwd=folder)
 
     assert done.stdout.strip() == answer.format(value).strip(), done.stderr[-2000:]

@@ -6,22 +6,18 @@ the stand-in, stub, skel and catalogue are those of QAIRT for Windows on Arm. De
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from runner_kit import HERE, SOURCES, Ran, configure
+from runner_kit import HERE, Ran, compiled, configure, zig
 from runtimes import everything
+from windows_lab import Wine
 
-from packager.catalog import table
-from packager.runner import generated_tables
 from packager.store import Store
 
-pytest_plugins = ["runner_kit"]
+pytest_plugins = ["runner_kit", "windows_lab"]
 
 X_ELITE = "variant soc=sc8380xp soc_model=60 accepts=- hexagon={hexagon} vtcm_mb=8 linux_soc_ids=- context=model.bin"
 STORE_FOLDER = "System32/DriverStore/FileRepository/qcnspmcdm8380.inf_arm64_0123456789abcdef"
@@ -39,72 +35,41 @@ REGISTRY = {
 }
 
 
-class Wine:
-    """A Windows of its own: C: and the registry are in `prefix`."""
+class Driver:
+    """The NPU driver, as far as it is in the registry."""
 
-    def __init__(self, prefix: Path) -> None:
-        self.program = shutil.which("wine64") or "/usr/lib/wine/wine64"
-        self.system = prefix / "drive_c/windows/system32"
-        self.environment = {
-            **os.environ,
-            "WINEPREFIX": str(prefix),
-            "WINEDEBUG": "-all",
-            "WINEDLLOVERRIDES": "mscoree,mshtml=",
-        }
+    def __init__(self, wine: Wine, folder: Path) -> None:
+        self._wine, self._folder = wine, folder
 
-    def run(self, *command: object, **environment: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [self.program, *map(str, command)], capture_output=True, text=True, check=False, timeout=300,
-            env={**self.environment, **environment},
-        )  # fmt: skip
-
-    def register(self, folder: Path) -> None:
+    def register(self) -> None:
         """Write what the driver's installer writes."""
         lines = ["Windows Registry Editor Version 5.00"]
         for key, (name, value) in REGISTRY.items():
             escaped = value.replace("\\", "\\\\")
             lines += [f"[HKEY_LOCAL_MACHINE\\SYSTEM\\CurrentControlSet\\{key}]", f'"{name}"="{escaped}"']
-        (folder / "driver.reg").write_text("\r\n".join([*lines, ""]))
-        assert self.run("reg", "import", f"Z:{folder}/driver.reg").returncode == 0
+        (self._folder / "driver.reg").write_text("\r\n".join([*lines, ""]))
+        assert self._wine.run("reg", "import", f"Z:{self._folder}/driver.reg").returncode == 0
 
     def forget(self) -> None:
         key = f"HKLM\\SYSTEM\\CurrentControlSet\\Services\\{SERVICE}"
-        assert self.run("reg", "delete", key, "/f").returncode == 0
+        assert self._wine.run("reg", "delete", key, "/f").returncode == 0
 
 
 @pytest.fixture(scope="module")
-def wine(tmp_path_factory: pytest.TempPathFactory) -> Wine:
-    folder = tmp_path_factory.mktemp("wine")
-    wine = Wine(folder / "prefix")
-    assert wine.run("wineboot", "--init").returncode == 0
-    wine.register(folder)
-    return wine
+def driver(wine: Wine, tmp_path_factory: pytest.TempPathFactory) -> Driver:
+    driver = Driver(wine, tmp_path_factory.mktemp("driver"))
+    driver.register()
+    return driver
 
 
 @pytest.fixture(scope="module")
 def programs(store: Store, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with hexrun.exe and the stand-in as QnnHtp.dll, for x86-64."""
     folder = tmp_path_factory.mktemp("windows")
-    cache = {"ZIG_GLOBAL_CACHE_DIR": str(store.root / "zig"), "ZIG_LOCAL_CACHE_DIR": str(store.root / "zig")}
-    (chain,) = (row for row in table("toolchains")["toolchain"] if row["system"] == "windows")
-    (folder / "tables.c").write_text(generated_tables())
-    units = [path for path in SOURCES.glob("*.c") if not path.name.endswith("_posix.c")]
-    zig = [
-        sys.executable,
-        "-m",
-        "ziglang",
-        "cc",
-        "-target",
-        "x86_64-windows-gnu",
-        "-std=c11",
-        "-O1",
-        f"-I{SOURCES}",
-    ]
-    for made in (
-        ["-o", "hexrun.exe", *units, "tables.c", *chain["libraries"]],
-        ["-shared", "-o", "QnnHtp.dll", HERE / "stand_in_qnn.c"],
-    ):
-        subprocess.run([*zig, *map(str, made)], cwd=folder, env={**os.environ, **cache}, check=True)
+    shutil.copyfile(compiled(store, "windows-x86_64")[1], folder / "hexrun.exe")
+    zig(
+        store, folder, "-target", "x86_64-windows-gnu", "-shared", "-o", "QnnHtp.dll", HERE / "stand_in_qnn.c"
+    )
     return folder
 
 
@@ -141,7 +106,7 @@ class Computer:
 
 
 @pytest.fixture
-def computer(tmp_path: Path, wine: Wine, programs: Path, store: Store) -> Computer:
+def computer(tmp_path: Path, wine: Wine, driver: Driver, programs: Path, store: Store) -> Computer:
     return Computer(tmp_path, wine, programs, store)
 
 
@@ -171,11 +136,11 @@ def test_a_driver_without_a_runtime_of_its_own(computer):
     assert "runtime of the driver (HNRD): none" in computer.step("driver")["found"]
 
 
-def test_a_computer_without_the_driver(computer, wine, tmp_path):
-    wine.forget()
+def test_a_computer_without_the_driver(computer, driver):
+    driver.forget()
 
     said = computer.examine(DEVICE_ERROR=14001)
-    wine.register(tmp_path)
+    driver.register()
 
     assert (said["exit"], said["first_failure"]) == (3, "driver")
     assert next(step for step in said["steps"] if step["step"] == "transport")["verdict"] == "failed"
