@@ -18,7 +18,10 @@ from packager.model import Frozen
 
 
 class Soc(Frozen):
-    """One silicon. `hexagon` is the DSP architecture (73 for v73), `vtcm_mb` its VTCM in MiB."""
+    """One silicon. `hexagon` is the DSP architecture (73 for v73), `vtcm_mb` its VTCM in MiB.
+
+    `compute_dsps` is the number of its NPUs, each with a domain of its own (cdsp0, cdsp1).
+    """
 
     id: str
     soc_model: int
@@ -26,6 +29,7 @@ class Soc(Frozen):
     vtcm_mb: int | None = None
     fp16: bool | None = None
     weight_sharing: bool | None = None
+    compute_dsps: int = 1
     chips: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()

@@ -14,6 +14,7 @@ from packager.contexts import ContextAsset
 from packager.facts.identify import examine
 from packager.facts.types import ContextFacts, DamagedFacts, ElfFacts, Facts
 from packager.layouts import debian, documents
+from packager.layouts.additions import additions
 from packager.lock import Compile
 from packager.manifest_host import Host
 from packager.plan_model import TargetPlan
@@ -55,12 +56,19 @@ class Staging:
         files.append(
             self._text("documents", "README.txt", "document", documents.readme(self._plan, files, required))
         )
+        beside = additions(self._plan, files)
+        scripts = [
+            self._text(script.place, script.name, "document", script.text, script.mode)
+            for script in beside.scripts
+        ]
+        examined += self._examined(scripts)
+        files += scripts
         files.append(self._text("documents", "SHA256SUMS", "sums", documents.sums(files, self._layout)))
         packed = {file.path for file in (*files, *parts)}
         elves = [e.facts for e in examined if isinstance(e.facts, ElfFacts) and e.file.path in packed]
         depends = self._dependencies(elves, [file.name for file in (*files, *parts)])
         update = {**depends, "parts": tuple(parts), "required": required}
-        return Bundle.of(files).model_copy(update=update), tuple(examined)
+        return Bundle.of(files, beside.links).model_copy(update=update), tuple(examined)
 
     def _dependencies(self, elves: Sequence[ElfFacts], own: Sequence[str]) -> dict[str, tuple[str, ...]]:
         """What each package manager has to install beside, by the bundle's fields."""
@@ -160,13 +168,14 @@ class Staging:
             origin=fetched.origin,
         )
 
-    def _text(self, place: layouts.Place, name: str, role: str, text: str) -> BundleFile:
+    def _text(self, place: layouts.Place, name: str, role: str, text: str, mode: int = 0o644) -> BundleFile:
         blob = self._store.add_blocks([text.encode("utf-8")])
         return BundleFile(
             path=self._layout.path(place, name),
             role=role,
             blob=blob,
             local=self._store.path(blob.sha256),
+            mode=mode,
             origin="written by hexpack",
         )
 

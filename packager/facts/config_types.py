@@ -83,6 +83,27 @@ class EnvironmentFacts(Frozen):
     files: tuple[str, ...] = ()
 
 
+class BuildEntry(Frozen):
+    """A line of a QNX build file. `source` is on the build machine; without one, `target` is sought there.
+
+    `attributes` are those in force here, of this line and of lines before it; `+` and `-` are the values of
+    those that are turned on and off. `inline` says that the text itself stands in the build file.
+    """
+
+    line: int
+    target: str
+    source: str | None = None
+    inline: bool = False
+    attributes: dict[str, str]
+
+
+class BuildFileFacts(Frozen):
+    """What QNX's mkifs and mkqnx6fsimg are told to put into an image."""
+
+    kind: Literal["build-file"] = "build-file"
+    entries: tuple[BuildEntry, ...]
+
+
 class GenieFacts(Frozen):
     """A genie_config.json: the files that it names, and what it says about the engine."""
 

@@ -11,6 +11,7 @@ from typing import BinaryIO, Literal, cast
 from packager.errors import InputUnavailable, UnreadableFile
 from packager.facts.android_manifest import is_android_manifest
 from packager.facts.archive import AR_MAGIC, DEB_MARK
+from packager.facts.build_file import is_build_file
 from packager.facts.context_head import is_context
 from packager.facts.dlc_records import is_dlc
 from packager.facts.environment import is_environment
@@ -27,8 +28,8 @@ from packager.facts.yaml_text import yaml_kind
 
 Kind = Literal[
     "elf", "pe", "catalogue", "context-binary", "onnx", "dlc", "archive", "htp-config", "genie-config",
-    "runner-config", "environment", "android-manifest", "ai-hub-metadata", "ai-hub-release", "hub-apps",
-    "model-package", "other",
+    "runner-config", "environment", "build-file", "android-manifest", "ai-hub-metadata", "ai-hub-release",
+    "hub-apps", "model-package", "other",
 ]  # fmt: skip
 
 _HEAD = 512
@@ -50,6 +51,7 @@ _READERS = {
     "genie-config": ("packager.facts.genie_config", "read_genie_config"),
     "runner-config": ("packager.facts.runner_config", "read_runner_config"),
     "environment": ("packager.facts.environment", "read_environment"),
+    "build-file": ("packager.facts.build_file", "read_build_file"),
     "ai-hub-metadata": ("packager.facts.ai_hub", "read_ai_hub"),
     "ai-hub-release": ("packager.facts.ai_hub", "read_ai_hub_release"),
     "hub-apps": ("packager.facts.ai_hub", "read_hub_apps"),
@@ -160,6 +162,10 @@ def _is_environment(stream: BinaryIO, head: bytes, size: int) -> bool:
     return is_environment(stream, head, size)
 
 
+def _is_build_file(stream: BinaryIO, head: bytes, size: int) -> bool:
+    return is_build_file(stream, head, size)
+
+
 def _is_onnx(stream: BinaryIO, _head: bytes, size: int) -> bool:
     return is_onnx(stream, size)
 
@@ -176,4 +182,5 @@ _TESTS: tuple[tuple[Kind, Callable[[BinaryIO, bytes, int], bool]], ...] = (
     ("onnx", _is_onnx),
     ("runner-config", _is_runner_config),
     ("environment", _is_environment),
+    ("build-file", _is_build_file),
 )

@@ -15,6 +15,7 @@ from packager.facts.config_types import (
     AiHubFacts,
     AiHubReleaseFacts,
     AndroidManifestFacts,
+    BuildFileFacts,
     EnvironmentFacts,
     GenieFacts,
     HtpConfigFacts,
@@ -275,6 +276,7 @@ Facts = Annotated[
     | HtpConfigFacts
     | RunnerConfigFacts
     | EnvironmentFacts
+    | BuildFileFacts
     | GenieFacts
     | AiHubFacts
     | AiHubReleaseFacts

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from packager import catalog
+from packager.facts.config_types import BuildEntry, BuildFileFacts
 from packager.facts.types import ElfFacts
 from packager.plan_model import TargetPlan
 from packager.rules.core import Case, Said, Severity, rule
@@ -55,6 +56,36 @@ def right_qnx(case: Case) -> Iterable[Said]:
                 wanted=f"{' or '.join(abi.c_library)}, the C library of {abi.id}",
                 fix=f"take {file.name} from the {abi.aliases[0]} folder of QAIRT, or name the other ABI",
             )
+
+
+@rule("HEX243", severity=Severity.ERROR)
+def images_of_what_is_packed(case: Case) -> Iterable[Said]:
+    """A build file of the package takes files from the unpacked package, below one variable.
+
+    Other variables lead to files of the SDP or of a board support package.
+    """
+    packed = {examined.file.path for examined in case.files} | {link.path for link in case.links}
+    for examined in case.files:
+        if not isinstance(examined.facts, BuildFileFacts):
+            continue
+        told = [_below_a_variable(entry) for entry in examined.facts.entries]
+        ours = {variable for variable, path in filter(None, told) if path in packed}
+        missing = [path for variable, path in filter(None, told) if variable in ours and path not in packed]
+        if missing:
+            yield Said(
+                file=examined.file.path,
+                found=f"takes {missing[0]}{f' and {len(missing) - 1} more' if len(missing) > 1 else ''}",
+                wanted="files of this package",
+                fix="write the build file anew for the files that are packed",
+            )
+
+
+def _below_a_variable(entry: BuildEntry) -> tuple[str, str] | None:
+    """(variable, path below it) of a source like `${TREE}/bin/hexrun`; None for links and other sources."""
+    if entry.attributes.get("type", "file") != "file" or entry.source is None:
+        return None
+    variable, slash, path = entry.source.partition("/")
+    return (variable, path) if slash and variable.startswith("$") else None
 
 
 def _other_c_library(facts: ElfFacts, right: tuple[str, ...]) -> list[str]:

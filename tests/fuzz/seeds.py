@@ -91,6 +91,9 @@ SEEDS: dict[str, tuple[bytes, ...]] = {
         b"#!/bin/sh\ncat <<E\nE\n. ./a\nLD_LIBRARY_PATH=/a\n",
         b"@echo off\r\nset ADSP_LIBRARY_PATH=%~dp0\r\n",
     ),
+    "build-file": (
+        b'# c\n[uid=0 gid=0 perms=0644 +raw]\n/a/b=${T}/b # c\n[type=link] "/a/c"=b\n[perms=0755] x = {\necho\n}\ny\n',
+    ),
     "android-manifest": (text(_MANIFEST), compiled(_MANIFEST), compiled(_MANIFEST, utf8=True)),
     "ai-hub-metadata": (
         json.dumps(_HUB).encode(),

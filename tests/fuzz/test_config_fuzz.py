@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from packager.errors import UnreadableFile
+from packager.facts.build_file import read_build_file
 from packager.facts.environment import read_environment
 from packager.facts.genie_config import read_genie_config
 from packager.facts.htp_config import read_htp_config
@@ -40,7 +41,7 @@ LINES = st.lists(
          "DSP_LIBRARY_PATH=/a;/b", "LD_LIBRARY_PATH", ": /x", "\\", "$D/dsp", " ", "\n", "\r\n", "\t", "format 1\n",
          "package x 1\n", "variant context=", "$(", ")", 'adb shell "', "ExecStart=/bin/sh -c ", "echo ", ";/b", '\\"',
          "set ADSP_LIBRARY_PATH=", ":", ",", "```", "graph g", "\x85", "\u2028", "é", "cat <<E\n", "E\n", "a: {environment: {", "}}\n", "- ",
-         "EnvironmentFile=", "command: sh -c ", ". ./", "&a", "*a", "|\n"]
+         "EnvironmentFile=", "command: sh -c ", ". ./", "&a", "*a", "|\n", "[uid=0 perms=0644]", "[+raw]", "a=b", "x={", "}", "${T}/a"]
     ),
     max_size=24,
 ).map("".join)  # fmt: skip
@@ -62,7 +63,9 @@ def test_any_json_has_facts(tmp_path: Path, read, value):
     assert facts == type(facts).model_validate_json(facts.model_dump_json())
 
 
-@pytest.mark.parametrize("read", [read_environment, read_runner_config, read_htp_config, read_genie_config])
+@pytest.mark.parametrize(
+    "read", [read_environment, read_runner_config, read_htp_config, read_genie_config, read_build_file]
+)
 @SETTINGS
 @given(text=LINES | st.text(max_size=60))
 def test_any_text_is_read_or_refused_at_an_offset_inside_it(tmp_path: Path, read, text):

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from packager import catalog
+from packager.facts.config_types import BuildEntry, BuildFileFacts
 from packager.facts.types import ElfFacts
 from packager.rules.core import Case, Finding, Stage, judge
 from tests.unit.rule_cases import facts_of, skel_facts, sound_case, staged, with_facts, with_file, with_plan
@@ -90,3 +91,38 @@ def test_HEX242_is_silent_for_a_library_of_another_system():
 @pytest.mark.parametrize(("abi", "needed"), [("qnx-aarch64", "libc.so.5"), ("qnx800-aarch64", "libc.so.6")])
 def test_HEX242_is_silent_for_the_c_library_of_the_abi(abi, needed):
     assert not judged(on_qnx(abi, needed=(needed,)))
+
+
+def build_file(*sources: str, **attributes: str) -> BuildFileFacts:
+    entries = (
+        BuildEntry(line=n, target=f"/opt/x/{n}", source=source, attributes=attributes)
+        for n, source in enumerate(sources, 1)
+    )
+    return BuildFileFacts(entries=tuple(entries))
+
+
+def with_build_file(*sources: str, **attributes: str) -> Case:
+    return with_file(on_qnx(), staged("share/x-ifs.build", "document", build_file(*sources, **attributes)))
+
+
+def test_HEX243_fires_for_a_source_that_the_package_lacks():
+    (finding,) = judged(with_build_file("${X_TREE}/lib/libQnnHtp.so", "${X_TREE}/lib/libGone.so"))
+
+    assert (finding.rule, finding.file) == ("HEX243", "share/x-ifs.build")
+    assert finding.found == "takes lib/libGone.so"
+
+
+@pytest.mark.parametrize(
+    "sources",
+    [
+        ("${X_TREE}/lib/libQnnHtp.so",),
+        ("${X_TREE}/lib/libQnnHtp.so", "${QNX_TARGET}/aarch64le/lib/libc.so.5"),
+        ("libc.so.5",),
+    ],
+)
+def test_HEX243_is_silent_for_files_of_the_package_and_of_others(sources):
+    assert not judged(with_build_file(*sources))
+
+
+def test_HEX243_is_silent_about_links():
+    assert not judged(with_build_file("${X_TREE}/lib/libQnnHtp.so", "${X_TREE}/gone", type="link"))
