@@ -104,6 +104,7 @@ class FormatRow(Frozen):
     parts: tuple[str, ...] = ()
     usual: bool = False
     image: bool = False
+    needs: tuple[str, ...] = ()
     source: str
 
 

@@ -6,12 +6,18 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
+from packager.manifest_linux import Folder, VariableName
 from packager.manifest_sources import OciReference
+from packager.manifest_words import Word
 from packager.model import Frozen
 
 # A label's or annotation's value may be long, but not break a line.
 _Text = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f]*$", max_length=4000)]
 _Key = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._/-]*$", max_length=200)]
+IN_IMAGE = "image"
+_FileOrImage = Annotated[
+    str, StringConstraints(pattern=rf"^({IN_IMAGE}|(/[A-Za-z0-9._+-]+)+)$", max_length=200)
+]
 Repository = Annotated[
     str,
     StringConstraints(
@@ -49,7 +55,46 @@ class OciSettings(Frozen):
     )
 
 
+class ComposeSettings(Frozen):
+    """`compose`: how the container meets the host, which owns the way to the DSP."""
+
+    repository: Repository | None = Field(
+        default=None,
+        description="Registry and repository that the app is published to, without tag, as Foundries.io "
+        "keeps apps; absent: only its image is published",
+        examples=["registry.example.com/apps/text-direction"],
+    )
+    command: tuple[Word, ...] = Field(
+        description="What the runner is called with in the container",
+        examples=[["--input", "x=/data/in", "--output", "/data/out"]],
+    )
+    restart: Literal["no", "always", "on-failure", "unless-stopped"] = Field(
+        description="When the container is started again", examples=["unless-stopped"]
+    )
+    devices: tuple[Folder, ...] = Field(
+        description="Device nodes of the host; without one of them the container does not start",
+        examples=[["/dev/fastrpc-cdsp", "/dev/dma_heap/system"]],
+    )
+    dsp_folders: tuple[Folder, ...] = Field(
+        description="Folders of the host with what its DSP loads (shells, C++ library, board settings), "
+        "mounted for reading; without one of them the container does not start",
+        examples=[["/usr/share/qcom"]],
+    )
+    transport: _FileOrImage = Field(
+        description="The host's FastRPC library, mounted for reading; `image`: the base image brings one",
+        examples=["/usr/lib/aarch64-linux-gnu/libcdsprpc.so.1"],
+    )
+    volumes: dict[Folder, Folder] = Field(
+        description="Further folders of the host, writable: where in the container, and which",
+        examples=[{"/data": "/var/lib/text-direction"}],
+    )
+    environment: dict[VariableName, Word] = Field(
+        description="Further variables of the container", examples=[{"TZ": "UTC"}]
+    )
+
+
 class FormatSettings(Frozen):
     """`[formats]`: settings of package formats, for all targets that ask for them."""
 
     oci: OciSettings = Field(description="The container image of `oci` and `compose` packages")
+    compose: ComposeSettings = Field(description="The app of `compose` packages and its needs")

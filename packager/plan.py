@@ -11,6 +11,7 @@ from packager.compilers import QUANTIZED
 from packager.errors import ManifestError, nearest
 from packager.manifest_model import LibrarySource, Manifest, Qairt, Settings, Target
 from packager.naming import Inexpressible, file_name, inner_name, package_stem, version_word
+from packager.plan_formats import refuse_without_settings
 from packager.plan_linux import refuse_linux
 from packager.plan_model import PackagePlan, Plan, RuntimePlan, TargetPlan, WantedFile
 
@@ -181,6 +182,7 @@ def _packages(
                 (*at, "formats", position), f'"{word}" packages for {abi.system} are not written yet', ready
             )
         else:
+            refuse_without_settings(manifest, row, (*at, "formats", position), problems.add)
             packages += _package(manifest, target, stem, row, problems)
     return tuple(packages)
 

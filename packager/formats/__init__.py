@@ -54,6 +54,7 @@ _WRITERS = {
     "aar": "aar:Aar",
     "apk": "apk:Apk",
     "oci": "oci:Oci",
+    "compose": "compose:Compose",
 }
 
 

@@ -28,13 +28,13 @@ from tests.make.unpack import (
 )
 
 EPOCH = 1_700_000_000
-FORMATS = ("tar.gz", "tar.zst", "deb", "ipk", "rpm", "zip", "oci")
-EXTENSIONS = {"oci": "oci.tar"}
+FORMATS = ("tar.gz", "tar.zst", "deb", "ipk", "rpm", "zip", "oci", "compose")
+EXTENSIONS = {"oci": ".oci.tar", "compose": "-compose.tar"}
 
 
 @pytest.fixture
 def plan() -> TargetPlan:
-    return target_plan(formats=FORMATS)
+    return target_plan(formats=FORMATS, own={"oci": {"repository": "registry.example.com/td"}})
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def test_a_format_without_a_writer_is_refused_with_the_nearest_one():
 def test_the_file_name_is_the_one_that_was_planned(format_id, plan):
     assert (
         by_id(format_id).file_name(plan)
-        == f"text-direction-1.2.0-linux-arm64.{EXTENSIONS.get(format_id, format_id)}"
+        == f"text-direction-1.2.0-linux-arm64{EXTENSIONS.get(format_id, '.' + format_id)}"
     )
 
 

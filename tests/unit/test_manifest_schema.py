@@ -113,6 +113,7 @@ SECTIONS = {
     "[targets.linux]": "LinuxSystem",
     "[targets.linux.service]": "Service",
     "[formats.oci]": "OciSettings",
+    "[formats.compose]": "ComposeSettings",
     "[[allow]]": "Allow",
 }
 

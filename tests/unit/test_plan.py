@@ -219,3 +219,24 @@ def test_a_place_on_the_device_is_of_no_use_to_packages_that_bring_the_libraries
     said = refusal(tmp_path, LINUX + 'host = { libraries = "/usr/lib" }\n')
 
     assert "qcs9075 brings the vendor's libraries itself" in said
+
+
+def test_a_format_that_cannot_do_without_a_setting_says_which_at_the_format(tmp_path):
+    said = refusal(tmp_path, '[[targets]]\nsoc = ["qcs9075"]\nos = "linux"\nformats = ["oci", "compose"]\n')
+
+    assert '"compose" packages need "base" in [formats.oci]' in said
+    assert 'add repository = "registry.example.com/vision/text-direction"' in said
+    assert said.count("^^^^^^^^^") == 2
+
+
+def test_a_format_with_the_settings_that_it_needs_is_planned(tmp_path):
+    settings = f"""[formats.oci]
+base = "registry.example.com/debian@sha256:{"0" * 64}"
+repository = "registry.example.com/td"
+"""
+    targets = '[[targets]]\nsoc = ["qcs9075"]\nos = "linux"\nformats = ["compose"]\n'
+
+    (target,) = planned(tmp_path, targets + settings).targets
+
+    assert target.packages[0].file_name.endswith("-linux-arm64-compose.tar")
+    assert target.formats.compose.devices == ("/dev/fastrpc-cdsp", "/dev/dma_heap/system")
