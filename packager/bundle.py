@@ -14,6 +14,7 @@ from packager.model import Frozen
 # Roles of libraries that the table of vendor files does not name.
 MODEL_LIBRARY = "model-library"
 DSP_LIBRARY = "dsp-library"  # for the Hexagon, and no skel
+SPLIT_MODEL = "split-model"  # the ONNX file whose NPU parts lie in the context binary beside it
 SUPPORT = "support"  # what a vendor file links to
 FOREIGN = "foreign"  # came along in somebody else's package; its own makers know what it needs
 

@@ -173,6 +173,12 @@ def is_composed(target: TargetPlan, inputs: Inputs) -> bool:
             evidence=(f"the file is of kind {kind}, which becomes a context binary",),
             fix='set runtime = "context-binary", or name the ONNX model',
         )
+    if composed and target.splits:
+        raise ManifestError(
+            f'compute = ["npu", "cpu"] asks to split {inputs.model.name}',
+            evidence=(f"the file is of kind {kind}; onnxruntime splits ONNX models",),
+            fix='set compute = ["npu"], or name the ONNX model',
+        )
     reference = target.model.reference
     if composed and target.precision not in ("float", "as-is"):
         raise ManifestError(

@@ -46,6 +46,7 @@ class _CompiledStep(Frozen):
     wrapper_name: str
     asked: dict[str, str]
     seconds: float
+    left: tuple[str, ...] = ()
 
 
 class _BordersStep(Frozen):
@@ -68,7 +69,8 @@ class ContextAsset(Frozen):
     `seconds` is what its compilation took.
 
     `model` is the sha256 of the file that was compiled, `calibration` a digest of the samples that it was
-    quantized with, `inputs` the origins of the model's files, `tools` the compiler's versions.
+    quantized with, `inputs` the origins of the model's files, `tools` the compiler's versions. Of a split
+    model `split` is the ONNX file that onnxruntime runs, and `left` its nodes outside the NPU, in words.
     """
 
     soc: catalog.Soc
@@ -80,6 +82,8 @@ class ContextAsset(Frozen):
     seconds: float
     asked: Asked
     proofs: tuple[Proof, ...]
+    split: Blob | None = None
+    left: tuple[str, ...] = ()
 
 
 class Compilation:
@@ -166,6 +170,7 @@ class Compilation:
             soc=soc,
             optimization=target.optimization,
             vtcm_mb=target.vtcm_mb,
+            split=target.splits,
         )
         compiled = self._compiled(job)
         proved = self._proved(job, compiled, target)
@@ -184,8 +189,11 @@ class Compilation:
                 inputs={tensor.name: tensor.shape for tensor in prepared.inputs},
                 outputs={tensor.name: tensor.shape for tensor in prepared.outputs},
                 dtypes={name: border.fixed for name, border in prepared.borders.items()},
+                split=target.splits,
                 unproved=proved.left_out,
             ),
+            split=compiled.wrapper if target.splits else None,
+            left=compiled.left,
             proofs=tuple(Proof(soc=soc.id, **output.model_dump()) for output in proved.outputs),
         )
 
@@ -262,7 +270,7 @@ class Compilation:
         key = {
             "model": job.prepared.model.name,
             "soc": job.soc.model_dump(mode="json"),
-            "options": [job.optimization, job.vtcm_mb],
+            "options": [job.optimization, job.vtcm_mb, job.split],
         }
 
         def do(work: Path) -> _CompiledStep:
@@ -275,6 +283,7 @@ class Compilation:
                 wrapper_name=made.wrapper.name,
                 asked=made.asked,
                 seconds=round(made.seconds, 3),
+                left=made.left,
             )
 
         return self._steps.step("compile", _CompiledStep, key, do)

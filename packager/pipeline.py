@@ -279,7 +279,13 @@ def _target_report(
         abi=plan.abi.id,
         socs=tuple(soc.id for soc in plan.socs),
         contexts=tuple(
-            ContextReport(soc=c.soc.id, sha256=c.context.sha256, size=c.context.size, seconds=c.seconds)
+            ContextReport(
+                soc=c.soc.id,
+                sha256=c.context.sha256,
+                size=c.context.size,
+                seconds=c.seconds,
+                on_cpu=c.left,
+            )
             for c in contexts
         ),
         proofs=proofs,

@@ -118,6 +118,13 @@ def _refuse_later(manifest: Manifest, target: Target, at: tuple[str | int, ...],
             problems.add(
                 location, f'{kind} "{word}" is not built by this version yet', f"it builds {', '.join(ready)}"
             )
+    _refuse_settings_that_clash(manifest, target, at, problems)
+
+
+def _refuse_settings_that_clash(
+    manifest: Manifest, target: Target, at: tuple[str | int, ...], problems: _Problems
+) -> None:
+    """What one compiler can do and another cannot, as far as the manifest tells which it is."""
     composed = manifest.model.compiler in ("qnn", "qairt")
     if target.io == "quantized" and (composed or target.precision == "float"):
         by = f'compiler = "{manifest.model.compiler}"' if composed else f'precision = "{target.precision}"'
@@ -127,6 +134,29 @@ def _refuse_later(manifest: Manifest, target: Target, at: tuple[str | int, ...],
             "whoever quantizes the model decides it; a DLC keeps the inputs and outputs that it has"
             if composed
             else "a float model has no integers at its borders: choose a precision that quantizes, or as-is",
+        )
+    if target.compute == ("npu",):
+        return
+    if target.runtime != "context-binary":
+        problems.add(
+            (*at, "compute"),
+            f"compute = {list(target.compute)} does not go with a DLC yet".replace("'", '"'),
+            'set compute = ["npu"]',
+        )
+        return
+    by = f"hvx_threads = {target.hvx_threads}" if target.hvx_threads else ""
+    by = f'compiler = "{manifest.model.compiler}"' if composed else by
+    if target.compute != ("npu", "cpu"):
+        problems.add(
+            (*at, "compute"),
+            f"compute = {list(target.compute)} does not go with context binaries".replace("'", '"'),
+            'they are for the NPU: ["npu"], or ["npu", "cpu"] to let onnxruntime run parts on both',
+        )
+    elif by:
+        problems.add(
+            (*at, "compute"),
+            f'compute = ["npu", "cpu"] does not go with {by}',
+            "only onnxruntime's QNN provider splits a model; hexrun composes whole graphs",
         )
 
 

@@ -75,6 +75,11 @@ class TargetPlan(Settings):
         """Hexagon architectures of the SoCs, ascending, each once."""
         return tuple(sorted({soc.hexagon for soc in self.socs if soc.hexagon}))
 
+    @property
+    def splits(self) -> bool:
+        """Whether nodes that the NPU does not take are left to the CPU, in onnxruntime."""
+        return self.runtime == "context-binary" and "cpu" in self.compute
+
     def package_of(self, format_id: str) -> PackagePlan:
         """The package of this format. Raises ValueError when the target has none."""
         for package in self.packages:

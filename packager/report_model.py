@@ -11,12 +11,16 @@ from packager.rules.core import Finding, Proof
 
 
 class ContextReport(Frozen):
-    """A context binary; `size` in bytes, `seconds` what its compilation took when it was done."""
+    """A context binary; `size` in bytes, `seconds` what its compilation took when it was done.
+
+    `on_cpu` says in words which nodes of a split model are left to the CPU.
+    """
 
     soc: str
     sha256: str
     size: int
     seconds: float
+    on_cpu: tuple[str, ...] = ()
 
 
 class FileReport(Frozen):

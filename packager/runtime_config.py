@@ -158,7 +158,7 @@ def runner_conf(
         lines.append(f"dsp {relative(places.dsp or '.')}")
     lines += [
         f"simulator {'yes' if plan.abi.simulator else 'no'}",
-        *(f"compute {unit} {relative(places.backends[unit])}" for unit in plan.compute),
+        *(f"compute {unit} {relative(places.backends[unit])}" for unit in _units(plan)),
         f"power {plan.power}",
         f"rpc_latency_us {plan.rpc_latency_us}",
     ]
@@ -174,6 +174,11 @@ def runner_conf(
         for soc in plan.socs
     ]
     return "\n".join(lines) + "\n"
+
+
+def _units(plan: TargetPlan) -> tuple[str, ...]:
+    """The units of hexrun: of a split model it runs the parts of the NPU alone."""
+    return ("npu",) if plan.splits else plan.compute
 
 
 def _preparation(plan: TargetPlan) -> Preparation:

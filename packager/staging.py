@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from pydantic import TypeAdapter
 
 from packager import catalog, layouts
-from packager.bundle import SUPPORT, Bundle, BundleFile, HostFile
+from packager.bundle import SPLIT_MODEL, SUPPORT, Bundle, BundleFile, HostFile
 from packager.codeprint import codeprint, surroundings
 from packager.contexts import ContextAsset
 from packager.facts.identify import examine
@@ -133,6 +133,14 @@ class Staging:
                 arch=asset.soc.hexagon,
                 origin=f"compiled for {asset.soc.id}",
             )
+            if asset.split is not None:
+                yield BundleFile(
+                    path=layouts.split_path(self._layout, asset.soc),
+                    role=SPLIT_MODEL,
+                    blob=asset.split,
+                    local=self._store.path(asset.split.sha256),
+                    origin=f"split for {asset.soc.id}",
+                )
 
     def _runner(self, runner: RunnerBuild) -> BundleFile:
         return BundleFile(

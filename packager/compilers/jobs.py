@@ -81,17 +81,21 @@ class NodeFacts(Frozen):
 class CompileJob(Frozen):
     """One model for one SoC, at HTP optimization level 1…3.
 
-    `vtcm_mb` 0 asks for all the SoC has.
+    `vtcm_mb` 0 asks for all the SoC has. With `split`, nodes that the NPU does not take are left to the CPU.
     """
 
     prepared: Prepared
     soc: Soc
     optimization: int
     vtcm_mb: int = 0
+    split: bool = False
 
 
 class Compiled(Frozen):
-    """A context binary and the ONNX file (one EPContext node) through which onnxruntime loads it.
+    """A context binary and the ONNX file through which onnxruntime loads it.
+
+    That file holds one EPContext node; of a split model one for each part that the NPU runs, and the rest as
+    it was. `left` says in words which nodes these are.
 
     `asked` holds the backend options as they were given to the compiler, so that the metadata of the file
     can be held against them. `seconds` is the time the compiler took.
@@ -102,6 +106,7 @@ class Compiled(Frozen):
     wrapper: Path
     asked: dict[str, str]
     seconds: float
+    left: tuple[str, ...] = ()
 
 
 class Comparison(Frozen):

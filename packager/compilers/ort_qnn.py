@@ -20,8 +20,9 @@ def compile_context(job: CompileJob, work: Path) -> Compiled:
     """Compile for `job.soc` into `work`: context.onnx and the context binary that it names.
 
     All of the model runs on the HTP, quantization of its inputs and outputs included, so these keep the types
-    of the model. The bytes depend on the job alone, not on folder or time. Raises ToolFailed that names
-    the SoC and the nodes when it does not take all of them.
+    of the model; a split job leaves to the CPU what does not fit. The bytes depend on the job alone, not on
+    folder or time. Raises ToolFailed that names the SoC and the nodes when it does not take all of them, or
+    of a split job none.
     """
     installed.need("onnxruntime-qnn", doing=f"compiling for {job.soc.title}")
     asked = _options(job)
@@ -38,8 +39,10 @@ def compile_context(job: CompileJob, work: Path) -> Compiled:
                     "ep.context_enable": "1",
                     "ep.context_embed_mode": "0",
                     "ep.context_file_path": _WRAPPER,
-                    "session.disable_cpu_ep_fallback": "1",
+                    "session.disable_cpu_ep_fallback": "0" if job.split else "1",
                 },
+                "split": job.split,
+                "binary": f"{job.soc.id}.bin" if job.split else None,
             },
             inside,
             doing=doing,
@@ -47,11 +50,17 @@ def compile_context(job: CompileJob, work: Path) -> Compiled:
         if "refused" in told:
             nodes = [NodeFacts.model_validate(node) for node in told["nodes"]]
             raise refusal.explain(job, told["refused"], nodes, worker.log(inside))
-        binary = _one_context(told, job.soc)
+        binary = _one_context(told, job.soc, split=job.split)
+        left = _left_over(told, worker.log(inside)) if job.split else ()
         files.place(inside / binary, work / binary)
         files.place(inside / _WRAPPER, work / _WRAPPER)
     return Compiled(
-        job=job, context=work / binary, wrapper=work / _WRAPPER, asked=asked, seconds=told["seconds"]
+        job=job,
+        context=work / binary,
+        wrapper=work / _WRAPPER,
+        asked=asked,
+        seconds=told["seconds"],
+        left=left,
     )
 
 
@@ -79,6 +88,7 @@ def run_simulator(
         out,
         borders=compiled.job.prepared.borders,
         provider={"soc_model": str(soc.soc_model)},
+        split=compiled.job.split,
         doing=f"simulating {soc.id} ({soc.title})",
         seconds=seconds,
     )
@@ -107,6 +117,7 @@ def _run(
     provider: dict[str, str] | None,
     doing: str,
     seconds: float | None = None,
+    split: bool = False,
 ) -> list[dict[str, Path]]:
     """Run `model[0]` (further files lie beside it) over samples; output name → npy file for each sample."""
     job = {
@@ -120,6 +131,7 @@ def _run(
         "samples": [str(path.resolve()) for path in samples],
         "out": str(out.resolve()),
         "provider": provider,
+        "split": split,
         "doing": doing,
     }
     with files.scratch(out) as inside:
@@ -146,9 +158,25 @@ def _options(job: CompileJob) -> dict[str, str]:
     return options
 
 
-def _one_context(told: dict[str, Any], soc: Soc) -> str:
-    """The one context binary of a whole success. Raises ToolFailed for anything else."""
+def _left_over(told: dict[str, Any], log: str) -> tuple[str, ...]:
+    """The nodes that stay on the CPU: those that the compiler refused, else what else the wrapper holds."""
+    refused = refusal.read_log(log, [NodeFacts.model_validate(node) for node in told["nodes"]])
+    if refused:
+        return tuple(refusal.node_table(refused))
+    return tuple(f"   1 {operator}" for operator in told["operators"] if operator != "EPContext")
+
+
+def _one_context(told: dict[str, Any], soc: Soc, *, split: bool) -> str:
+    """The one context binary of a success, which is whole unless `split`. Raises ToolFailed otherwise."""
     operators, contexts = told["operators"], told["contexts"]
+    if split and len(contexts) == 1 and files.is_plain_relative(contexts[0]):
+        return str(contexts[0])
+    if split and "EPContext" not in operators:
+        raise ToolFailed(
+            f"{soc.title} ({soc.arch}) takes no node of the model, and all of it would run on the CPU",
+            evidence=(f"outside the NPU: {', '.join(sorted(set(operators))) or 'the whole graph'}",),
+            fix="ship the model as it is, without hexpack; or change it so that the NPU can run a part of it",
+        )
     if operators == ["EPContext"] and len(contexts) == 1 and files.is_plain_relative(contexts[0]):
         return str(contexts[0])
     if not operators:

@@ -76,7 +76,7 @@ def explain(job: CompileJob, status: str, nodes: Sequence[NodeFacts], log: str) 
         left = [Refused(name=n.name, operator=n.operator, code=None, facts=n) for n in computing]
         return ToolFailed(
             f"{who} takes none of the {_count(len(left), 'node')} of the model",
-            evidence=tuple(_table(left)),
+            evidence=tuple(node_table(left)),
             fix="do the work of these nodes on the CPU, before or after the model; an operator whose output"
             " size depends on the data cannot run on the NPU",
         )
@@ -100,7 +100,7 @@ def explain(job: CompileJob, status: str, nodes: Sequence[NodeFacts], log: str) 
     if untranslated:
         return ToolFailed(
             f"{who} has no operator for {_count(len(untranslated), 'node')} of the model",
-            evidence=(*_table(untranslated), *_reasons(untranslated, quantized=job.prepared.quantized)),
+            evidence=(*node_table(untranslated), *_reasons(untranslated, quantized=job.prepared.quantized)),
             fix="the NPU runs no branches or loops: export the model for the one case that is wanted, with "
             "its condition constant, or unrolled"
             if all(node.operator in _BRANCHES for node in untranslated)
@@ -111,7 +111,7 @@ def explain(job: CompileJob, status: str, nodes: Sequence[NodeFacts], log: str) 
     return ToolFailed(
         f"{who} refuses {len(refused)} of {_count(len(computing), 'node')} of the {_kind(job)} model",
         evidence=(
-            *_table(refused),
+            *node_table(refused),
             *_reasons(refused, quantized=job.prepared.quantized),
             *_code_lines(codes),
         ),
@@ -142,14 +142,14 @@ def _no_float(job: CompileJob, who: str, refused: Sequence[Refused]) -> ToolFail
     return ToolFailed(
         f"{who} takes no float model: it refuses {_count(len(refused), 'node')}",
         evidence=(
-            *_table(refused),
+            *node_table(refused),
             *(["its HTP takes no float models (SoC table: fp16 = false)"] if sure else []),
         ),
         fix='set precision = "w8a16" for this target and name calibration samples under `model.calibration`',
     )
 
 
-def _table(refused: Sequence[Refused]) -> Iterator[str]:
+def node_table(refused: Sequence[Refused]) -> Iterator[str]:
     """Nodes of one operator with the same types and ranks are one line, the largest group first."""
     alike: dict[tuple[str, str], list[str]] = {}
     for node in refused:

@@ -57,6 +57,11 @@ def model_path(layout: Layout, plan: TargetPlan, soc: catalog.Soc) -> str:
     return layout.path("models", name)
 
 
+def split_path(layout: Layout, soc: catalog.Soc) -> str:
+    """Where the ONNX file of a split model stands: beside the context binary, which it names."""
+    return layout.path("models", f"{soc.id}.onnx")
+
+
 def places(plan: TargetPlan) -> Places:
     """Where runner.conf finds everything; what the device holds has an absolute path."""
     layout = layout_of(plan.system)

@@ -103,7 +103,8 @@ class Asked(Frozen):
     """What the compiler was asked for, for one SoC: tensor names to shapes, None for an open dimension.
 
     `dtypes` are QNN's element types of inputs and outputs that have to be quantized; `hvx_threads` 0 leaves
-    their number to the backend. `unproved` says why samples were not run on the simulator.
+    their number to the backend. With `split`, the graphs of the context are parts of the model. `unproved`
+    says why samples were not run on the simulator.
     """
 
     soc: str
@@ -113,6 +114,7 @@ class Asked(Frozen):
     outputs: dict[str, tuple[int | None, ...]]
     dtypes: dict[str, str] = Field(default_factory=dict)
     hvx_threads: int = 0
+    split: bool = False
     unproved: str | None = None
 
 

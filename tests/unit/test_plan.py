@@ -142,7 +142,10 @@ def test_words_about_the_linux_system_stand_over_their_defaults(tmp_path):
             LINUX + '[targets.linux]\nboard_folders = ["/usr/lib/rfsa/adsp", "/opt/dsp"]\n',
             "no board looks for DSP libraries in /opt/dsp",
         ),
-        (LINUX + 'compute = ["npu", "cpu"]\n', 'compute "cpu" is not built by this version yet'),
+        (LINUX + 'compute = ["npu", "gpu"]\n', 'compute "gpu" is not built by this version yet'),
+        (LINUX + 'compute = ["cpu"]\n', 'compute = ["cpu"] does not go with context binaries'),
+        (LINUX + 'compute = ["npu", "cpu"]\nhvx_threads = 2\n', "does not go with hvx_threads = 2"),
+        (LINUX + 'compute = ["npu", "cpu"]\nruntime = "dlc"\n', "does not go with a DLC yet"),
     ],
 )
 def test_a_word_that_cannot_be_resolved_is_shown_at_its_place(tmp_path, targets, says):

@@ -90,13 +90,24 @@ def test_every_soc_has_a_variant_line_with_its_numbers():
 
 
 def test_every_unit_has_its_own_library_in_the_plans_order():
-    plan = target_plan().model_copy(update={"compute": ("cpu", "npu")})
+    plan = target_plan().model_copy(update={"compute": ("cpu", "npu"), "runtime": "dlc"})
     places = layouts.places(plan)
     places = places.model_copy(update={"backends": {**places.backends, "cpu": "lib/libQnnCpu.so"}})
 
     units = [line for line in runner_conf(plan, places).splitlines() if line.startswith("compute")]
 
     assert units == ["compute cpu ../lib/libQnnCpu.so", "compute npu ../lib/libQnnHtp.so"]
+
+
+def test_of_a_split_model_hexrun_runs_the_parts_of_the_npu_alone():
+    plan = target_plan().model_copy(update={"compute": ("npu", "cpu")})
+
+    units = [
+        line for line in runner_conf(plan, layouts.places(plan)).splitlines() if line.startswith("compute")
+    ]
+
+    assert plan.splits
+    assert units == ["compute npu ../lib/libQnnHtp.so"]
 
 
 def test_a_context_binary_is_prepared_already_and_a_dlc_is_to_be_prepared_as_the_plan_says():
