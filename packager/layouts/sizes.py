@@ -9,7 +9,7 @@ from packager.bundle import SUPPORT, BundleFile
 from packager.model import Frozen
 from packager.plan_model import TargetPlan
 
-_REST = "licences, configuration and texts"
+_REST = "licences and texts"
 
 
 class Part(Frozen):
@@ -54,9 +54,9 @@ def sizes(plan: TargetPlan, files: Iterable[BundleFile]) -> Sizes:
 def _kind(file: BundleFile) -> str:
     role = next((row for row in catalog.roles() if row.id == file.role), None)
     if role is not None:
-        return "libraries for the CPU" if role.machine == "host" else "libraries for the DSP"
+        return "CPU libraries" if role.machine == "host" else "DSP libraries"
     named = {
-        SUPPORT: "libraries for the CPU",
+        SUPPORT: "CPU libraries",
         "context": "models",
         "container": "models",
         "runner": "runner",

@@ -90,7 +90,7 @@ def test_sizes_count_every_byte_once_with_the_largest_first():
     report = sizes(plan, files_of(plan))
 
     assert report.total == sum(file.blob.size for file in files_of(plan))
-    assert [part.what for part in report.parts][:2] == ["libraries for the DSP", "libraries for the CPU"]
+    assert [part.what for part in report.parts][:2] == ["DSP libraries", "CPU libraries"]
     assert [part.size for part in report.parts] == sorted((part.size for part in report.parts), reverse=True)
 
 
