@@ -5,7 +5,7 @@
 
 #include "compose.h"
 
-static enum status check_interrupt(const struct hexrun *handle, struct fault *fault)
+enum status handle_check_interrupt(const struct hexrun *handle, struct fault *fault)
 {
     if (!handle->steps->interrupted || !handle->steps->interrupted())
         return RUN_OK;
@@ -86,13 +86,13 @@ static void vote(struct hexrun *handle)
 
 static enum status open_device(struct hexrun *handle, struct fault *fault)
 {
-    enum status status = check_interrupt(handle, fault);
+    enum status status = handle_check_interrupt(handle, fault);
     if (!status)
         status = session_create_device(&handle->session, simulated_soc(handle->config, &handle->choice), fault);
     if (status)
         return status;
     vote(handle);
-    return check_interrupt(handle, fault);
+    return handle_check_interrupt(handle, fault);
 }
 
 /* The context, and the graphs that are prepared. */
@@ -112,7 +112,7 @@ static enum status open_model(struct hexrun *handle, struct fault *fault)
         if (handle->lanes[i].graph)
             status = lane_share(&handle->lanes[i], &handle->session, fault);
     handle->running = !status;
-    return status ? status : check_interrupt(handle, fault);
+    return status ? status : handle_check_interrupt(handle, fault);
 }
 
 static enum status prepare_graph(struct hexrun *handle, struct fault *fault)

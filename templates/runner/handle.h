@@ -50,6 +50,9 @@ enum status handle_open(const char *folder, const struct hexrun_options *options
 /* The lane of that graph, NULL for the only one, prepared. */
 enum status handle_lane(struct hexrun *handle, const char *graph, struct lane **out, struct fault *fault);
 
+/* RUN_INTERRUPTED where the program is asked to end. */
+enum status handle_check_interrupt(const struct hexrun *handle, struct fault *fault);
+
 void handle_close(struct hexrun *handle);
 /* Only what belongs to the unit, so that the next one can be tried. */
 void handle_close_unit(struct hexrun *handle);

@@ -1,5 +1,6 @@
 #include "npy.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -95,12 +96,12 @@ enum status npy_read_header(FILE *file, const char *path, struct npy_header *out
     return problem ? malformed(fault, path, problem) : RUN_OK;
 }
 
-bool npy_write_header(FILE *file, const char *descr, const uint32_t *shape, uint32_t rank)
+bool npy_write_header(FILE *file, const char *descr, const uint64_t *shape, uint32_t rank)
 {
     char text[512];
     size_t used = (size_t)snprintf(text, sizeof text, "{'descr': '%s', 'fortran_order': False, 'shape': (", descr);
     for (uint32_t i = 0; i < rank; i++)
-        used += (size_t)snprintf(text + used, sizeof text - used, "%u%s", shape[i],
+        used += (size_t)snprintf(text + used, sizeof text - used, "%" PRIu64 "%s", shape[i],
                                  rank == 1 ? "," : i + 1 < rank ? ", " : "");
     used += (size_t)snprintf(text + used, sizeof text - used, "), }");
     /* The elements begin at a multiple of 64 bytes. */

@@ -17,6 +17,6 @@ struct npy_header {
 enum status npy_read_header(FILE *file, const char *path, struct npy_header *out, struct fault *fault);
 
 /* Returns false when the stream refuses. */
-bool npy_write_header(FILE *file, const char *descr, const uint32_t *shape, uint32_t rank);
+bool npy_write_header(FILE *file, const char *descr, const uint64_t *shape, uint32_t rank);
 
 #endif

@@ -85,30 +85,30 @@ enum status outputs_open(const struct feed *feed, const struct samples *samples,
     return status;
 }
 
-static FILE *begin_file(const struct outputs *outputs, uint32_t index, const char *path, char *problem)
+static bool begin_file(const struct outputs *outputs, uint32_t index, const char *path, char *problem)
 {
     const struct tensor *tensor = &outputs->feed->io->tensors[index];
-    uint32_t shape[TENSOR_RANK];
-    memcpy(shape, tensor->shape, sizeof shape);
+    struct output *item = &outputs->items[index];
+    uint64_t shape[TENSOR_RANK];
+    for (uint32_t i = 0; i < tensor->rank; i++)
+        shape[i] = tensor->shape[i];
     if (tensor->rank && outputs->samples->kind == SAMPLES_BATCH)
-        shape[0] *= (uint32_t)outputs->samples->count;
-    FILE *file = platform_open(path, "wb", problem);
-    if (file && !npy_write_header(file, outputs->items[index].descr, shape, tensor->rank)) {
-        fclose(file);
-        platform_remove(path);
-        file = NULL;
-    }
-    return file;
+        shape[0] *= outputs->samples->count;
+    /* What the head leaves unwritten shows when the draft is closed. */
+    if (draft_open(&item->draft, path, problem))
+        npy_write_header(item->draft.file, item->descr, shape, tensor->rank);
+    return item->draft.file != NULL;
 }
 
 /* Digests the elements, and writes them where there is a file. */
-static bool put_elements(struct outputs *outputs, uint32_t index, FILE *file)
+static bool put_elements(struct outputs *outputs, uint32_t index, char *problem)
 {
     const struct tensor *tensor = &outputs->feed->io->tensors[index];
     struct output *item = &outputs->items[index];
     const char *stored = outputs->feed->data[index];
     float real[SOURCE_BLOCK];
-    for (size_t first = 0; first < tensor->count; first += SOURCE_BLOCK) {
+    bool good = true;
+    for (size_t first = 0; good && first < tensor->count; first += SOURCE_BLOCK) {
         size_t rest = tensor->count - first;
         size_t count = rest < SOURCE_BLOCK ? rest : SOURCE_BLOCK;
         const char *at = stored + first * tensor->element->size;
@@ -117,10 +117,9 @@ static bool put_elements(struct outputs *outputs, uint32_t index, FILE *file)
         if (item->converted)
             tensor_to_float(tensor, first, count, at, real);
         digest_add(&item->running, data, bytes);
-        if (file && fwrite(data, 1, bytes, file) != bytes)
-            return false;
+        good = !item->draft.file || draft_write(&item->draft, data, bytes, problem);
     }
-    return true;
+    return good;
 }
 
 static enum status cannot_write(const struct outputs *outputs, uint32_t index, const char *path, const char *problem,
@@ -131,30 +130,22 @@ static enum status cannot_write(const struct outputs *outputs, uint32_t index, c
     return RUN_UNAVAILABLE;
 }
 
-/* A batch is one file that stays open from the first run to the last; anything else is a file per run. What
- * could not be written whole is removed: half an array must not pass for a result. */
+/* A batch is one file that stays open from the first run to the last; anything else is a file per run. Half an
+ * array must not pass for a result, so each gets its name when it is whole. */
 static enum status take_one(struct outputs *outputs, uint32_t index, size_t run, struct fault *fault)
 {
     struct output *item = &outputs->items[index];
     const struct samples *samples = outputs->samples;
-    char path[PATH_CAPACITY] = "", problem[FAULT_TEXT] = "the disk may be full";
+    char path[PATH_CAPACITY] = "", problem[FAULT_TEXT] = "";
     const char *sample = samples->kind == SAMPLES_FOLDER ? samples->names[run] : NULL;
     enum status status = outputs->folder ? path_of(outputs, index, sample, path, fault) : RUN_OK;
     if (status)
         return status;
-    if (outputs->folder && !item->open) {
-        item->open = begin_file(outputs, index, path, problem);
-        if (!item->open)
-            return cannot_write(outputs, index, path, problem, fault);
-    }
-    bool good = put_elements(outputs, index, item->open);
+    bool good = !outputs->folder || item->draft.file || begin_file(outputs, index, path, problem);
+    good = good && put_elements(outputs, index, problem);
     bool last = samples->kind != SAMPLES_BATCH || run + 1 == samples->count;
-    if (item->open && (last || !good)) {
-        good = fclose(item->open) == 0 && good;
-        item->open = NULL;
-        if (!good)
-            platform_remove(path);
-    }
+    if (good && last && outputs->folder)
+        good = draft_close(&item->draft, problem) && draft_keep(&item->draft, path, false, problem);
     return good ? RUN_OK : cannot_write(outputs, index, path, problem, fault);
 }
 
@@ -189,10 +180,7 @@ void outputs_finish(struct outputs *outputs)
 void outputs_close(struct outputs *outputs)
 {
     for (uint32_t i = 0; outputs->items && i < outputs->feed->io->count; i++)
-        if (outputs->items[i].open) {
-            fclose(outputs->items[i].open);
-            platform_remove(outputs->items[i].file);
-        }
+        draft_drop(&outputs->items[i].draft);
     free(outputs->items);
     *outputs = (struct outputs){0};
 }

@@ -3,6 +3,7 @@
 #define HEXRUN_OUTPUTS_H
 
 #include "digest.h"
+#include "draft.h"
 #include "samples.h"
 
 struct output {
@@ -10,7 +11,7 @@ struct output {
     bool converted;            /* to float32 from what is stored */
     char stem[136];            /* the tensor's name as a file name */
     char file[PATH_CAPACITY];  /* empty: not written; with samples, "{sample}" stands for each one's name */
-    FILE *open;                /* while a batch is written */
+    struct draft draft;        /* open while a batch is written */
     struct digest running;
     char sha256[DIGEST_HEX];   /* over the elements of all runs, in order */
 };

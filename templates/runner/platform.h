@@ -41,8 +41,8 @@ bool platform_is_folder(const char *path);
 bool platform_list_folder(const char *path, bool (*take)(void *context, const char *name), void *context,
                           char *problem);
 
-/* Gives the file `from` the name `to`, which may exist, in one step and for good. */
-bool platform_replace(const char *from, const char *to, char *problem);
+/* Gives the file `from` the name `to`, which may exist, in one step; `durable`: for good when it returns. */
+bool platform_replace(const char *from, const char *to, bool durable, char *problem);
 
 /* Read-only and private: pages come in as they are needed, so size does not become memory. */
 bool platform_map(const char *path, struct mapped_file *out, char *problem);
@@ -90,6 +90,9 @@ void platform_lock_enter(struct platform_lock *lock);
 bool platform_lock_enter_within(struct platform_lock *lock, uint32_t milliseconds);
 void platform_lock_leave(struct platform_lock *lock);
 void platform_lock_free(struct platform_lock *lock);
+
+/* The number that no other process of this system has now. */
+unsigned long platform_process_id(void);
 
 /* A monotonic clock in microseconds. */
 uint64_t platform_now_us(void);

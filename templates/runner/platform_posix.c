@@ -117,14 +117,22 @@ bool platform_make_folder(const char *path, char *problem)
     return false;
 }
 
-bool platform_replace(const char *from, const char *to, char *problem)
+static bool sync_file(const char *path)
 {
-    int descriptor = open(from, O_RDONLY | O_CLOEXEC);
-    bool done = descriptor >= 0 && fsync(descriptor) == 0 && rename(from, to) == 0;
-    if (!done)
-        explain(problem);
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    bool done = descriptor >= 0 && fsync(descriptor) == 0;
+    int reason = errno;
     if (descriptor >= 0)
         close(descriptor);
+    errno = reason;
+    return done;
+}
+
+bool platform_replace(const char *from, const char *to, bool durable, char *problem)
+{
+    bool done = (!durable || sync_file(from)) && rename(from, to) == 0;
+    if (!done)
+        explain(problem);
     return done;
 }
 
@@ -326,6 +334,11 @@ void platform_lock_free(struct platform_lock *lock)
     if (lock)
         pthread_mutex_destroy(&lock->mutex);
     free(lock);
+}
+
+unsigned long platform_process_id(void)
+{
+    return (unsigned long)getpid();
 }
 
 uint64_t platform_now_us(void)

@@ -131,12 +131,12 @@ bool platform_make_folder(const char *path, char *problem)
     return made;
 }
 
-bool platform_replace(const char *from, const char *to, char *problem)
+bool platform_replace(const char *from, const char *to, bool durable, char *problem)
 {
+    DWORD flags = MOVEFILE_REPLACE_EXISTING | (durable ? MOVEFILE_WRITE_THROUGH : 0);
     wchar_t *wide_from = widen(from);
     wchar_t *wide_to = widen(to);
-    bool done = wide_from && wide_to &&
-                MoveFileExW(wide_from, wide_to, MOVEFILE_REPLACE_EXISTING | MOVEFILE_WRITE_THROUGH);
+    bool done = wide_from && wide_to && MoveFileExW(wide_from, wide_to, flags);
     if (!done)
         explain(problem);
     free(wide_from);
@@ -341,6 +341,11 @@ void platform_lock_leave(struct platform_lock *lock)
 void platform_lock_free(struct platform_lock *lock)
 {
     free(lock);
+}
+
+unsigned long platform_process_id(void)
+{
+    return GetCurrentProcessId();
 }
 
 uint64_t platform_now_us(void)

@@ -51,7 +51,8 @@ static enum status save(void *context, struct hexrun *handle, bool *units_own, s
 enum status run_save(struct run *run, const struct options *options, struct fault *fault)
 {
     *run = (struct run){.options = options};
-    run->steps = (struct handle_steps){.context = run, .described = save};
+    run->steps = (struct handle_steps){.context = run, .described = save, .interrupted = platform_interrupted};
+    platform_watch_interrupts(power_release_last);
     return open_model(run, &run->steps, fault);
 }
 

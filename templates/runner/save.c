@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "draft.h"
 #include "handle.h"
 
 static enum status finalize_all(struct hexrun *handle, struct fault *fault)
@@ -11,8 +12,10 @@ static enum status finalize_all(struct hexrun *handle, struct fault *fault)
     enum status status = RUN_OK;
     if (handle->model.asset == ASSET_CONTEXT)
         return fault_set(fault, RUN_USAGE, "the model for %s is a context binary already", handle->choice.variant->soc);
-    for (uint32_t i = 0; !status && i < handle->model.graph_count; i++)
+    for (uint32_t i = 0; !status && i < handle->model.graph_count; i++) {
         status = session_finalize(&handle->session, &handle->model.graphs[i], fault);
+        status = status ? status : handle_check_interrupt(handle, fault);
+    }
     return status;
 }
 
@@ -36,16 +39,9 @@ static enum status get_binary(const struct session *session, void **binary, uint
     return RUN_REFUSED;
 }
 
-static enum status write_file(const char *path, const void *data, uint64_t size, struct fault *fault)
+static enum status cannot(struct fault *fault, const char *what, const char *path, const char *problem)
 {
-    char problem[FAULT_TEXT] = "the disk may be full";
-    FILE *file = platform_open(path, "wb", problem);
-    bool good = file && fwrite(data, 1, (size_t)size, file) == size;
-    if (file)
-        good = fclose(file) == 0 && good;
-    if (good)
-        return RUN_OK;
-    fault_set(fault, RUN_UNAVAILABLE, "the context binary cannot be written");
+    fault_set(fault, RUN_UNAVAILABLE, "the context binary cannot be %s", what);
     fault_evidence(fault, "%s: %s", path, problem);
     return RUN_UNAVAILABLE;
 }
@@ -90,44 +86,32 @@ static enum status read_back(const struct hexrun *handle, const char *path, stru
     return status;
 }
 
-static enum status replace(const char *from, const char *to, struct fault *fault)
-{
-    char problem[FAULT_TEXT] = "";
-    if (platform_replace(from, to, problem))
-        return RUN_OK;
-    fault_set(fault, RUN_UNAVAILABLE, "the context binary cannot be given its name");
-    fault_evidence(fault, "%s: %s", to, problem);
-    return RUN_UNAVAILABLE;
-}
-
-/* Under another name, read back, judged, and given its own. What did not come so far is removed. */
-static enum status store(struct hexrun *handle, const char *draft, const void *binary, uint64_t size,
+/* Under another name, read back, judged, and given its own. */
+static enum status store(struct hexrun *handle, struct draft *draft, const void *binary, uint64_t size,
                          struct saved *out, struct fault *fault)
 {
-    enum status status = write_file(draft, binary, size, fault);
-    if (!status)
-        status = read_back(handle, draft, out, fault);
-    if (!status)
-        status = replace(draft, out->file, fault);
-    if (status)
-        platform_remove(draft);
+    char problem[FAULT_TEXT] = "";
+    if (!draft_open(draft, out->file, problem) || !draft_write(draft, binary, (size_t)size, problem) ||
+        !draft_close(draft, problem))
+        return cannot(fault, "written", out->file, problem);
+    enum status status = read_back(handle, draft->path, out, fault);
+    if (!status && !draft_keep(draft, out->file, true, problem))
+        status = cannot(fault, "given its name", out->file, problem);
     return status;
 }
 
 enum status save_context(struct hexrun *handle, const char *file, struct saved *out, struct fault *fault)
 {
-    char draft[PATH_CAPACITY];
+    struct draft draft = {0};
     void *binary = NULL;
     uint64_t size = 0;
     *out = (struct saved){.file = file};
-    int length = snprintf(draft, sizeof draft, "%s.part", out->file);
-    if (length < 0 || (size_t)length >= sizeof draft)
-        return fault_set(fault, RUN_USAGE, "the path of --save-context is too long");
     enum status status = finalize_all(handle, fault);
     if (!status)
         status = get_binary(&handle->session, &binary, &size, fault);
     if (!status)
-        status = store(handle, draft, binary, size, out, fault);
+        status = store(handle, &draft, binary, size, out, fault);
+    draft_drop(&draft);
     free(binary);
     return status;
 }

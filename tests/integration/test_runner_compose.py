@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -182,13 +185,65 @@ def test_a_context_for_another_hexagon_than_was_asked_for_is_not_kept(hexrun, co
 def test_a_context_that_cannot_be_written_leaves_the_old_one_alone(hexrun, container, tmp_path):
     conf = compose(container.folder, NPU, f"{SM8650} dlc=model.dlc")
     (tmp_path / "made.bin").write_bytes(b"the old one")
-    (tmp_path / "made.bin.part").mkdir()
+    small = "import os, resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (4096,) * 2); os.execv(*sys.argv[1:2], sys.argv[1:])"
+
+    ran = run(
+        *(
+            Path(sys.executable),
+            "-c",
+            small,
+            hexrun,
+            "--config",
+            conf,
+            "--save-context",
+            tmp_path / "made.bin",
+        )
+    )
+
+    assert ran.code == 3
+    assert "the context binary cannot be written" in ran.err
+    assert "made.bin: File too large" in ran.err
+    assert (tmp_path / "made.bin").read_bytes() == b"the old one"
+    assert [path.name for path in tmp_path.iterdir()] == ["made.bin"]
+
+
+def test_a_context_whose_name_is_taken_by_a_folder_leaves_nothing(hexrun, container, tmp_path):
+    conf = compose(container.folder, NPU, f"{SM8650} dlc=model.dlc")
+    (tmp_path / "made.bin").mkdir()
 
     ran = run(hexrun, "--config", conf, "--save-context", tmp_path / "made.bin")
 
     assert ran.code == 3
-    assert "the context binary cannot be written" in ran.err
-    assert (tmp_path / "made.bin").read_bytes() == b"the old one"
+    assert "the context binary cannot be given its name" in ran.err
+    assert [path.name for path in tmp_path.iterdir()] == ["made.bin"]
+
+
+def test_runners_that_save_the_same_context_at_once_leave_one_whole_one(hexrun, container, tmp_path):
+    conf = compose(container.folder, NPU, f"{SM8650} dlc=model.dlc")
+    command = [hexrun, "--config", conf, "--save-context", tmp_path / "made.bin"]
+    alone = tmp_path / "alone.bin"
+    assert run(hexrun, "--config", conf, "--save-context", alone).code == 0
+
+    started = [subprocess.Popen(command, stderr=subprocess.DEVNULL) for _ in range(4)]
+
+    assert [each.wait(timeout=120) for each in started] == [0] * 4
+    assert (tmp_path / "made.bin").read_bytes() == alone.read_bytes()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["alone.bin", "made.bin"]
+
+
+def test_a_signal_while_a_context_is_saved_leaves_nothing(hexrun, container, tmp_path):
+    conf = compose(container.folder, NPU, f"{SM8650} dlc=model.dlc")
+    command = [hexrun, "--config", conf, "--save-context", tmp_path / "made.bin"]
+    started = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    assert started.stderr is not None
+    while "model for sm8650" not in (line := started.stderr.readline()):
+        assert line, "ended before the model was chosen"
+
+    started.send_signal(signal.SIGINT)
+    _, err = started.communicate(timeout=120)
+
+    assert started.returncode == 130, err
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_context_binary_is_not_stored_again(hexrun, models, tmp_path):

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
-from runner_kit import run_model
+from runner_kit import run, run_model
 
 pytest_plugins = ["runner_kit", "runner_device"]
 
@@ -327,3 +331,62 @@ def test_a_raw_file_must_have_exactly_the_inputs_size(device, size):
     assert ran.code == 1
     assert f"found {size} bytes" in ran.err
     assert "wanted 16 bytes of float32" in ran.err
+
+
+# ---- files that are whole or not there ----
+
+
+def in_the_same_folder(device, batch: int) -> None:
+    """Runs at once with inputs of ones and of twos; what they leave is all of one of them."""
+    settings = {"SHAPE": "256x256", **ON}
+    commands, told = [], {**os.environ, **device.environment(**settings)}
+    for number in (1, 2, 3):
+        np.save(device.folder / f"{number}.npy", np.full((256 * batch, 256), number, np.float32))
+        inputs = ("--input", device.folder / f"{number}.npy", "--output", device.folder / "out")
+        commands.append(device.command(*inputs))
+
+    started = [
+        subprocess.Popen(command, env=told, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        for command in commands
+    ]
+
+    assert [each.wait(timeout=60) for each in started] == [0] * 3
+    (left,) = (device.folder / "out").iterdir()
+    made = np.load(left)
+    assert made.shape == (256 * batch, 256)
+    assert np.unique(made).size == 1
+    assert made[0, 0] in (2, 4, 6)
+
+
+@pytest.mark.parametrize("batch", [1, 8])
+def test_runners_that_write_to_the_same_folder_at_once_leave_whole_outputs(device, batch):
+    for _ in range(8):
+        in_the_same_folder(device, batch)
+
+
+@pytest.mark.parametrize("limit", [0, 100, 128, 4096, 260000])
+def test_an_output_that_is_not_written_whole_is_not_there(device, limit):
+    np.save(device.folder / "x.npy", np.zeros((256, 256), np.float32))
+    small = (
+        f"import os, resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, ({limit},) * 2); "
+        "os.execv(sys.argv[1], sys.argv[1:])"
+    )
+    command = device.command("--input", device.folder / "x.npy", "--output", device.folder / "out")
+
+    # The stand-in's journal would be too large as well.
+    told = device.environment(SHAPE="256x256", **ON) | {"STAND_IN_JOURNAL": "/dev/null"}
+    ran = run(Path(sys.executable), "-c", small, *command, **told)
+
+    assert ran.code == 3
+    assert "output y cannot be written" in ran.err
+    assert "y.npy: File too large" in ran.err
+    assert not list((device.folder / "out").iterdir())
+
+
+def test_an_output_whose_name_is_taken_by_a_folder_leaves_nothing_else(device):
+    (device.folder / "out" / "y.npy").mkdir(parents=True)
+
+    ran = device.run("--output", device.folder / "out", **ON)
+
+    assert ran.code == 3
+    assert [path.name for path in (device.folder / "out").iterdir()] == ["y.npy"]
