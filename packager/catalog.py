@@ -101,6 +101,8 @@ class FormatRow(Frozen):
     extension: str
     version: str
     name_most: int | None = None
+    file_most: int | None = None
+    whole_most: int | None = None
     parts: tuple[str, ...] = ()
     usual: bool = False
     image: bool = False

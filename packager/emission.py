@@ -6,6 +6,7 @@ import contextlib
 import errno
 import os
 import shutil
+import stat
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -82,6 +83,23 @@ class Emission:
             for older, final in kept:
                 older.replace(final)
             raise
+
+
+def require_writable(out: Path) -> None:
+    """Raise InputUnavailable when packages cannot be written to a folder that need not be there yet.
+
+    Whoever waits minutes for a compiler wants to know it before. Nothing is made for the question.
+    """
+    place = out.absolute()
+    try:
+        while not os.path.lexists(place):
+            place = place.parent
+        if not stat.S_ISDIR(place.stat().st_mode):
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(place))
+        if not os.access(place, os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(place))
+    except OSError as problem:
+        raise _unwritable(out, problem) from problem
 
 
 @contextlib.contextmanager

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from packager.bundle import Bundle, BundleFile
 from packager.codeprint import codeprint, surroundings
-from packager.emission import emission, unchanged
+from packager.emission import emission, require_writable, unchanged
 from packager.errors import ManifestError, VerificationFailed
 from packager.facts.types import OnnxFacts
 from packager.layouts.sizes import sizes
@@ -95,6 +95,8 @@ def run(document: Document, options: Options, store: Store, tell: Tell) -> Repor
     plan, early = plan_only(document, options.target)
     if any(finding.refuses for finding in early):
         return _report(document, plan, early)
+    if options.write:
+        require_writable(options.out)
     lock_file = document.path.with_suffix(".lock")
     lock = load_lock(lock_file)
     base = document.path.parent.absolute()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from packager import catalog
 from packager.bundle import MODEL_LIBRARY, BundleFile
 from packager.plan_model import TargetPlan
 from packager.rules.core import Case, Said, Severity, rule
@@ -109,3 +110,32 @@ def files_that_are_themselves(case: Case) -> Iterable[Said]:
                 else "fetch the file again, and compare its sha256 with the original",
                 fault=found,
             )
+
+
+@rule("HEX506", severity=Severity.ERROR)
+def files_that_their_format_can_hold(case: Case) -> Iterable[Said]:
+    """A format of 32-bit sizes cannot hold what is larger; its tool says so minutes later, if at all."""
+    rows = [catalog.formats()[package.format] for package in case.plan.packages]
+    for row in rows:
+        if row.file_most is not None:
+            yield from (
+                _too_large(row, e.file, row.file_most) for e in case.files if e.file.blob.size > row.file_most
+            )
+        whole = sum(e.file.blob.size for e in case.files)
+        if row.whole_most is not None and whole > row.whole_most:
+            yield Said(
+                file=f"{row.id} package",
+                found=f"{whole} bytes in all",
+                wanted=f"at most {row.whole_most} bytes, which is all that the format can count",
+                fix=f"remove {row.id} from the formats of this target, or ship the model beside the package",
+                absent=True,
+            )
+
+
+def _too_large(row: catalog.FormatRow, file: BundleFile, most: int) -> Said:
+    return Said(
+        file=file.path,
+        found=f"{file.blob.size} bytes",
+        wanted=f"at most {most} bytes, which is all that {row.id} can count",
+        fix=f"remove {row.id} from the formats of this target, or split the model",
+    )

@@ -163,6 +163,12 @@ def _state(path: Path) -> _State:
 def _missing(path: Path) -> InputUnavailable:
     if path.is_dir():
         return InputUnavailable(f"{path} is a folder, and a file is wanted", fix="name a file in it")
+    if path.is_symlink():
+        return InputUnavailable(
+            f"{path} is a link that leads to no file",
+            evidence=(f"to  {path.readlink()}",),
+            fix="let the link lead to the file, or put the file there",
+        )
     return InputUnavailable(
         f"there is no file {path}",
         evidence=_there(path.parent, path.name),

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from packager.emission import Written, emission, unchanged
+from packager.emission import Written, emission, require_writable, unchanged
 from packager.errors import InputUnavailable, VerificationFailed
 from packager.files import digest
 from packager.formats.zip import Zip
@@ -143,3 +143,26 @@ def test_older_packages_come_back_when_a_later_one_cannot_take_its_place(tmp_pat
 
     assert first.read_bytes() == b"yesterday's"
     assert not second.exists()
+
+
+@pytest.mark.parametrize("place", ["loop", "loop/dist", "file", "file/dist", "gone"])
+def test_a_folder_that_cannot_be_written_is_known_before_anything_is_done(tmp_path, place):
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "gone").symlink_to("nowhere/else")
+    (tmp_path / "file").write_text("no folder")
+    before = sorted(tmp_path.rglob("*"))
+
+    with pytest.raises(InputUnavailable, match="packages cannot be written to") as refused:
+        require_writable(tmp_path / place)
+
+    assert refused.value.fix == "name another folder with --out"
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_folder_that_is_not_there_yet_may_be_written_and_is_not_made_for_the_question(tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path)
+
+    require_writable(tmp_path / "new" / "dist")
+    require_writable(tmp_path / "link")
+
+    assert not (tmp_path / "new").exists()

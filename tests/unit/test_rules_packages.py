@@ -195,3 +195,44 @@ def test_HEX505_is_silent_about_files_that_are_for_no_npu():
     case = case.model_copy(update={"files": (empty,), "inferred": True})
 
     assert not [finding for finding in findings(case) if finding.rule == "HEX505"]
+
+
+def grown(case, path, size):
+    files = tuple(
+        e.model_copy(
+            update={"file": e.file.model_copy(update={"blob": e.file.blob.model_copy(update={"size": size})})}
+        )
+        if e.file.path == path
+        else e
+        for e in case.files
+    )
+    return case.model_copy(update={"files": files})
+
+
+def for_format(case, format_id):
+    (first, *_) = case.plan.packages
+    return with_plan(case, packages=(first.model_copy(update={"format": format_id}),))
+
+
+MODEL = "share/models/qcs9075.bin"
+
+
+def test_HEX506_fires_for_a_model_that_rpm_cannot_count():
+    case = grown(for_format(sound_case(), "rpm"), MODEL, 1 << 32)
+
+    (finding,) = findings(case)
+
+    assert (finding.rule, finding.file, finding.refuses) == ("HEX506", MODEL, True)
+    assert finding.found == "4294967296 bytes"
+    assert finding.fix.startswith("remove rpm from the formats")
+
+
+def test_HEX506_fires_for_an_apk_that_is_too_large_as_a_whole():
+    case = grown(for_format(sound_case(), "apk"), MODEL, (1 << 32) - 1000)
+
+    assert [(f.rule, f.file) for f in findings(case)] == [("HEX506", "apk package")]
+
+
+@pytest.mark.parametrize(("format_id", "size"), [("rpm", (1 << 32) - 1), ("deb", 1 << 33), ("zip", 1 << 33)])
+def test_HEX506_is_silent_up_to_the_limit_and_for_formats_without_one(format_id, size):
+    assert findings(grown(for_format(sound_case(), format_id), MODEL, size)) == ()

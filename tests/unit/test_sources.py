@@ -102,6 +102,16 @@ def test_a_missing_file_is_refused_with_the_nearest_name_in_its_folder(base, sto
     assert error.evidence == ('nearest: "cls.onnx"',)
 
 
+@pytest.mark.parametrize("target", ["m.onnx", "gone.onnx"])
+def test_a_link_in_a_circle_or_to_nothing_is_called_one(base, store, target):
+    (base / "m.onnx").symlink_to(target)
+
+    with pytest.raises(InputUnavailable, match="is a link that leads to no file") as refused:
+        fetch_path(base / "m.onnx", base=base, store=store)
+
+    assert refused.value.evidence == (f"to  {target}",)
+
+
 def test_a_missing_folder_is_said_to_be_missing(base, store):
     error = refused(fetch_path, base / "models" / "cls.onnx", base=base, store=store)
 
