@@ -251,6 +251,12 @@ class Target(Settings):
     precision: Precision = Field(
         description="As in [model], for this target; absent: what [model] says", examples=["w8a16"]
     )
+    dsp_runtime: Annotated[str, StringConstraints(min_length=1)] | None = Field(
+        default=None,
+        description="Folder with the DSP's C++ libraries, copied from the image of the board's QNX host; for "
+        "QNX and the guests on it",
+        examples=["qnx-host/cdsp0"],
+    )
     libraries: LibrarySource | None = Field(
         default=None,
         description="What holds this target's device libraries; absent: what [qairt] says",

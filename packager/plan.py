@@ -82,8 +82,11 @@ def _target(manifest: Manifest, target: Target, index: int, problems: _Problems)
     packages = _packages(manifest, target, abi, at, problems)
     archs = sorted({soc.hexagon for soc in socs if soc.hexagon})
     runtime_set = _runtime_set(manifest, target, abi, archs, at, problems)
+    if target.dsp_runtime and abi.simulator:
+        problems.add((*at, "dsp_runtime"), f"{abi.id} has no DSP that could load these", "leave it out")
     if len(problems.blocks) > before or runtime_set is None:
         return None
+    runtime_set = runtime_set.model_copy(update={"dsp_runtime": target.dsp_runtime})
     settings = target.model_dump(include=set(Settings.model_fields))
     return TargetPlan(
         label=_label(target),

@@ -26,6 +26,7 @@ class RuntimePlan(Frozen):
 
     `wheel`, with its platform, Python and root, goes with kind `wheel`; `artifact` (a Maven coordinate) or
     `path` with `aar`; `path` with `path`, and with `sdk`, where it may be left to the environment.
+    `dsp_runtime` is a folder with what skels link to on boards with QNX.
     `toolchains` are the SDK's names of the target's ABI, best first.
     """
 
@@ -43,6 +44,7 @@ class RuntimePlan(Frozen):
     files: tuple[WantedFile, ...]
     extra: tuple[str, ...] = ()
     licences: tuple[str, ...] = ()
+    dsp_runtime: str | None = None
 
 
 class PackagePlan(Frozen):

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from pydantic import TypeAdapter
 
 from packager import catalog, layouts
-from packager.bundle import SPLIT_MODEL, SUPPORT, Bundle, BundleFile, HostFile
+from packager.bundle import DSP_LIBRARY, SPLIT_MODEL, SUPPORT, Bundle, BundleFile, HostFile
 from packager.codeprint import codeprint, surroundings
 from packager.contexts import ContextAsset
 from packager.facts.identify import examine
@@ -22,7 +22,7 @@ from packager.rules.core import Examined
 from packager.runner import RunnerBuild
 from packager.runtime_config import Asset, htp_config, json_text, net_run_config, runner_conf
 from packager.sources import Fetched
-from packager.sources.runtime_set import keys_of, licence_keys
+from packager.sources.runtime_set import dsp_runtime_names, keys_of, licence_keys
 from packager.store import Store, key_of
 
 _FACTS: TypeAdapter[Facts] = TypeAdapter(Facts)
@@ -109,6 +109,8 @@ class Staging:
         keys = keys_of(self._plan.runtime_set)
         for path in self._plan.runtime_set.extra:
             yield self._file("host", keys[path], "support", libraries[keys[path]])
+        for name in dsp_runtime_names(self._plan.runtime_set):
+            yield self._file("dsp", name, DSP_LIBRARY, libraries[name])
         for key in licence_keys(self._plan.runtime_set, libraries):
             yield self._file("licences", key, "licence", libraries[key])
 

@@ -37,7 +37,7 @@ def dsp_runtime_packed(case: Case) -> Iterable[Said]:
             file=next(iter(missing.values())).path,
             found=f"links to {', '.join(missing)}, not in the package",
             wanted=f"{', '.join(missing)} beside it, copied from the QNX image of this board",
-            fix="copy them from the image's cdsp0 folder; if the device has them already, allow this finding",
+            fix="name a copy of the image's cdsp0 folder as dsp_runtime; or allow it if the device has them",
         )
 
 

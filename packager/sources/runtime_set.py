@@ -33,7 +33,8 @@ def fetch_runtime(
     """Every vendor file of the plan, its extra files and the licences, by file name.
 
     Extra files and licences have the keys that `keys_of` gives them; what holds the files may bring more
-    licences, whose names are in the table. `base` is the manifest's folder, for a plan with a path.
+    licences, whose names are in the table. The DSP's C++ runtime comes along when
+    the plan has a folder for it. `base` is the manifest's folder, for a plan with a path.
     `pinned` is what the lock knows of an archive that the plan does not pin.
 
     Raises InputUnavailable that names every file that is missing.
@@ -47,7 +48,8 @@ def fetch_runtime(
     if missing:
         raise _missing(missing, holder, plan.toolchains)
     chosen |= {} if plan.licences else _licences(holder, chosen)
-    return {key: holder.take(name) for key, name in chosen.items() if name is not None}
+    taken = {key: holder.take(name) for key, name in chosen.items() if name is not None}
+    return taken | _dsp_runtime(plan, base, store)
 
 
 def keys_of(plan: RuntimePlan) -> dict[str, str]:
@@ -61,7 +63,18 @@ def licence_keys(plan: RuntimePlan, fetched: Iterable[str]) -> tuple[str, ...]:
     """Which of the keys of `fetch_runtime` are licences, sorted."""
     keys = keys_of(plan)
     others = {*(file.name for file in plan.files), *(keys[path] for path in plan.extra)}
+    others |= set(dsp_runtime_names(plan))
     return tuple(sorted(key for key in fetched if key not in others))
+
+
+def dsp_runtime_names(plan: RuntimePlan) -> tuple[str, ...]:
+    """The files of the DSP's C++ runtime that the plan takes from a folder of the user's, if it does."""
+    return tuple(row["file"] for row in catalog.table("sdk")["dsp_runtime"]) if plan.dsp_runtime else ()
+
+
+def _dsp_runtime(plan: RuntimePlan, base: Path, store: Store) -> dict[str, Fetched]:
+    folder = Path(plan.dsp_runtime or "")
+    return {name: fetch_path(folder / name, store=store, base=base) for name in dsp_runtime_names(plan)}
 
 
 def _holder(

@@ -291,3 +291,34 @@ def test_settings_that_cannot_be_read_are_told(maven_home, text):
 
 def test_an_address_in_a_message_of_maven_loses_its_login():
     assert without_logins("from https://u:p@h/x") == "from https://h/x"
+
+
+def guest(tmp_path, folder):
+    plan = runtime(
+        tmp_path, "android", f'from = "sdk"\npath = "{make_sdk(tmp_path / "sdk", SDK)}"', soc="sa8255p"
+    )
+    return plan.model_copy(update={"dsp_runtime": folder})
+
+
+def test_the_dsps_runtime_comes_from_a_folder_of_the_users_and_is_no_licence(tmp_path, store):
+    folder = tmp_path / "qnx-host"
+    folder.mkdir()
+    for name in ("libc++.so.1", "libc++abi.so.1"):
+        (folder / name).write_bytes(name.encode())
+
+    fetched = fetch_runtime(guest(tmp_path, "qnx-host"), base=tmp_path, store=store)
+
+    assert fetched["libc++abi.so.1"].origin == "path qnx-host/libc++abi.so.1"
+    assert not {"libc++.so.1", "libc++abi.so.1"} & set(licence_keys(guest(tmp_path, "qnx-host"), fetched))
+
+
+def test_a_folder_without_the_dsps_runtime_is_refused_with_what_is_there(tmp_path, store):
+    folder = tmp_path / "qnx-host"
+    folder.mkdir()
+    (folder / "libc++.so.2").write_bytes(b"")
+
+    with pytest.raises(InputUnavailable) as refused:
+        fetch_runtime(guest(tmp_path, "qnx-host"), base=tmp_path, store=store)
+
+    assert refused.value.what.endswith("qnx-host/libc++.so.1")
+    assert any("libc++.so.2" in line for line in refused.value.evidence)
