@@ -54,6 +54,13 @@ class BlobFormat(Frozen):
 
 
 @functools.cache
+def untried_runners() -> dict[str, str]:
+    """System to what was never tried with the runner that is built for it."""
+    rows = table("toolchains")["toolchain"]
+    return {row["system"]: row["reservation"] for row in rows if row.get("reservation")}
+
+
+@functools.cache
 def verdicts() -> tuple[Verdict, ...]:
     """All rows of the allow-lists."""
     return tuple(Verdict.model_validate(row) for row in table("allow_lists")["verdict"])

@@ -8,8 +8,9 @@ from packager import catalog
 from packager.facts.config_types import BuildEntry, BuildFileFacts
 from packager.facts.types import ElfFacts
 from packager.plan_model import TargetPlan
-from packager.rules.core import Case, Said, Severity, rule
-from packager.rules.reading import elves, folder_of, foreign, packed_for
+from packager.rules.capabilities import untried_runners
+from packager.rules.core import Case, Said, Severity, Stage, rule
+from packager.rules.reading import MANIFEST, elves, folder_of, foreign, packed_for
 from packager.rules.table import word
 
 
@@ -78,6 +79,20 @@ def images_of_what_is_packed(case: Case) -> Iterable[Said]:
                 wanted="files of this package",
                 fix="write the build file anew for the files that are packed",
             )
+
+
+@rule("HEX244", severity=Severity.WARNING, stage=Stage.PLAN, wish=True)
+def untried_runner(case: Case) -> Iterable[Said]:
+    """Where a system's SDK cannot be had, hexrun is made without it, and nobody has seen it start."""
+    reservation = untried_runners().get(case.plan.system)
+    if reservation:
+        yield Said(
+            file=MANIFEST,
+            found=f"hexrun for {case.plan.abi.id}: {reservation}",
+            wanted="a runner that was started on this system",
+            fix="try the package on a board before it ships, or start the model through an app of your own; "
+            "allow this finding once that was done",
+        )
 
 
 def _below_a_variable(entry: BuildEntry) -> tuple[str, str] | None:

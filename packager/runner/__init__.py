@@ -61,7 +61,7 @@ def build(abi: Abi, store: Store, stop: threading.Event | None = None) -> Runner
     InputUnavailable where there is no compiler or hexpack has no toolchain for the system.
     """
     chain = toolchain_of(abi)
-    sources = {**sources_of(chain), GENERATED: generated_tables()}
+    sources = {**sources_of(chain), GENERATED: generated_tables(chain.reservation)}
     return _made(abi, chain, "program", chain.executable, sources, store, stop, RunnerBuild)
 
 
@@ -75,7 +75,7 @@ def build_library(
     Windows' shared library comes with its import library. Raises as `build` does.
     """
     chain = toolchain_of(abi)
-    sources = {**sources_of(chain), GENERATED: generated_tables()}
+    sources = {**sources_of(chain), GENERATED: generated_tables(chain.reservation)}
     del sources["main.c"]
     name = chain.shared_library if kind == "shared" else chain.static_library
     return _made(abi, chain, kind, name, sources, store, stop, LibraryBuild)

@@ -40,12 +40,11 @@ def sources(chain: Toolchain, made: Made) -> dict[str, str]:
         return {}
     folder = resources.folder("templates").joinpath("c_library")
     own = dict(_texts(folder.joinpath(chain.c_library)))
-    start = own.pop(_START)
     headers = {**dict(_texts(folder.joinpath("posix"))), **own}
     return {
-        **{f"{_INCLUDE}/{name}": text for name, text in headers.items()},
+        **{f"{_INCLUDE}/{name}": text for name, text in headers.items() if name.endswith(".h")},
         **{f"{_STUBS}/{library}.c": text for library, text in _stubs(chain).items()},
-        **({_START: start} if made == "program" else {}),
+        **{name: text for name, text in own.items() if name.endswith(".c") and _is_for(name, made)},
     }
 
 
@@ -66,7 +65,7 @@ def compile_parts(
     target = ["-target", chain.target(compilation.abi), "-nostdlibinc"]
     flags = [
         *target, *chain.compile_flags(made), f"-ffile-prefix-map={compilation.folder}=.",
-        "-isystem", _INCLUDE, "-isystem", str(headers),
+        "-fPIE" if made == "program" else "-fPIC", "-isystem", _INCLUDE, "-isystem", str(headers),
     ]  # fmt: skip
 
     def one(unit: str) -> str:
@@ -81,6 +80,10 @@ def compile_parts(
         return
     libraries = [_stub(compilation, [*target, "-w", "-fno-builtin"], library) for library in _stubs(chain)]
     compilation.zig("ld.lld", *chain.link_flags(made), "-o", name, *objects, *libraries, makes=name)
+
+
+def _is_for(name: str, made: Made) -> bool:
+    return name != _START or made == "program"
 
 
 def _texts(folder: Traversable, before: str = "") -> Iterable[tuple[str, str]]:

@@ -27,6 +27,14 @@ static enum status perform(FILE *out, const struct options *options, struct faul
     return status;
 }
 
+static void print_version(FILE *out)
+{
+    fprintf(out, "hexrun %s", hexrun_version());
+    if (*HEXRUN_RESERVATION)
+        fprintf(out, " (experimental: %s)", HEXRUN_RESERVATION);
+    fputs("\n", out);
+}
+
 static void to_watcher(void *context, const char *text)
 {
     (void)context;
@@ -49,7 +57,7 @@ int main(int argc, char **argv)
     else if (options.help)
         options_help(out);
     else if (options.version)
-        fprintf(out, "hexrun %s\n", hexrun_version());
+        print_version(out);
     else if (options.doctor)
         status = doctor_run(out, &options);
     else

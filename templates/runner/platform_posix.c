@@ -287,7 +287,11 @@ bool platform_soc_name(char *out, size_t capacity)
 
 bool platform_has_rpc_votes(void)
 {
+#ifdef __QNX__
+    return false;
+#else
     return true;
+#endif
 }
 
 /* In libc itself as far as it is used here, so that no runner needs libpthread. */

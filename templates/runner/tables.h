@@ -6,6 +6,8 @@
 #include <stdint.h>
 
 extern const char HEXRUN_VERSION[];
+/* What was never tried with this build; empty for those that were. */
+extern const char HEXRUN_RESERVATION[];
 
 /* Error codes people meet: QNN codes (16 bits) and FastRPC codes (32 bits, 0x8000xxxx). For each of them three
  * strings, one behind the other: name, sentence, look_first. A table of pointers would be twice as long. */

@@ -79,7 +79,7 @@ def test_a_windows_runner_is_for_arm64_and_needs_only_system_libraries(store):
 
 
 def test_source_that_does_not_compile_is_a_failed_tool_with_the_compilers_words(store, monkeypatch):
-    monkeypatch.setattr("packager.runner.generated_tables", lambda: generated_tables() + "broken")
+    monkeypatch.setattr("packager.runner.generated_tables", lambda _: generated_tables() + "broken")
 
     with pytest.raises(ToolFailed) as failed:
         build(catalog.abis()["x86_64-linux-clang"], store)

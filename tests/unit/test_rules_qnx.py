@@ -126,3 +126,14 @@ def test_HEX243_is_silent_for_files_of_the_package_and_of_others(sources):
 
 def test_HEX243_is_silent_about_links():
     assert not judged(with_build_file("${X_TREE}/lib/libQnnHtp.so", "${X_TREE}/gone", type="link"))
+
+
+def test_HEX244_fires_as_a_warning_for_a_system_whose_runner_nobody_has_started():
+    (finding,) = [f for f in judge(on_qnx(), Stage.PLAN) if f.rule == "HEX244"]
+
+    assert finding.found == "hexrun for qnx-aarch64: made without QNX's own SDK, never started on QNX"
+    assert not finding.refuses
+
+
+def test_HEX244_is_silent_where_the_runner_was_run():
+    assert "HEX244" not in {finding.rule for finding in judge(sound_case(), Stage.PLAN)}

@@ -84,7 +84,7 @@ def test_HEX308_is_silent_for_the_oldest_htp_and_for_targets_without_npu():
 def test_HEX309_fires_for_a_graph_to_be_composed_on_qnx():
     case = own_libraries(with_plan(Case(plan=target_plan(socs=("sa8295p",))), system="qnx", runtime="dlc"))
 
-    (finding,) = judge(case, Stage.PLAN)
+    (finding,) = [found for found in judge(case, Stage.PLAN) if found.refuses]
 
     assert (finding.rule, finding.found) == ("HEX309", 'runtime = "dlc" on QNX')
     assert finding.wanted == '"context-binary"'
@@ -93,7 +93,7 @@ def test_HEX309_fires_for_a_graph_to_be_composed_on_qnx():
 def test_HEX309_is_silent_for_a_context_binary_on_qnx():
     case = own_libraries(with_plan(Case(plan=target_plan(socs=("sa8295p",))), system="qnx"))
 
-    assert not judge(case, Stage.PLAN)
+    assert "HEX309" not in {finding.rule for finding in judge(case, Stage.PLAN)}
 
 
 def test_HEX312_fires_for_more_vtcm_than_there_is():

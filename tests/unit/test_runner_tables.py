@@ -85,7 +85,7 @@ def test_every_abi_with_a_zig_target_has_a_toolchain_and_its_platform_file():
 
 
 def test_an_abi_without_a_toolchain_is_refused_with_the_systems_that_have_one(tmp_path):
-    abi = catalog.abis()["qnx-aarch64"]
+    abi = catalog.abis()["qnx800-aarch64"]
 
     with pytest.raises(InputUnavailable) as refused:
         build(abi, Store(tmp_path))

@@ -8,6 +8,7 @@
 #define EOF (-1)
 #define BUFSIZ 1024
 
+enum { _IONBF = 2 };
 enum { SEEK_SET = 0, SEEK_CUR = 1, SEEK_END = 2 };
 
 int printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -19,6 +20,7 @@ int sscanf(const char *text, const char *format, ...) __attribute__((format(scan
 
 FILE *fopen(const char *path, const char *mode);
 FILE *fdopen(int descriptor, const char *mode);
+int setvbuf(FILE *file, char *buffer, int mode, size_t size);
 int fclose(FILE *file);
 int fflush(FILE *file);
 int ferror(FILE *file);
