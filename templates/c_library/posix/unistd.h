@@ -15,6 +15,7 @@ int dup2(int from, int to);
 int fsync(int descriptor);
 ssize_t readlink(const char *path, char *out, size_t size);
 int unlink(const char *path);
+pid_t getpid(void);
 uid_t geteuid(void);
 gid_t getegid(void);
 int getgroups(int size, gid_t *out);

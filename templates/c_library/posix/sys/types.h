@@ -8,5 +8,6 @@
 #include "system_abi.h"
 
 typedef long ssize_t;
+typedef int pid_t;
 
 #endif
