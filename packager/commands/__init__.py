@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from invoke.collection import Collection
 
-from packager.commands import building, development, keeping, knowledge
+from packager.commands import building, development, keeping, knowledge, publishing
 
 
 def collection() -> Collection:
     """All commands at the top level."""
     namespace = Collection()
-    for task in (*building.TASKS, *keeping.TASKS, *knowledge.TASKS, *development.TASKS):
+    for task in (*building.TASKS, *keeping.TASKS, *publishing.TASKS, *knowledge.TASKS, *development.TASKS):
         namespace.add_task(task)
     return namespace

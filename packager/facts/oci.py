@@ -90,10 +90,14 @@ def may_begin_layout(name: str) -> bool:
 
 def tar_blobs(path: Path, stream: BinaryIO, size: int) -> Blobs | None:
     """The blobs of a tar that holds an OCI layout, None for any other."""
-    places = {
-        e.member.name: (e.at, e.member.size) for e in tar_entries(stream, Listing(path, size)) if e.open
-    }
+    places = tar_places(path, stream, size)
     return _TarBlobs(path, places, size) if {_MARK, _INDEX} <= places.keys() else None
+
+
+def tar_places(path: Path, stream: BinaryIO, size: int) -> dict[str, tuple[int, int]]:
+    """Offset and size in bytes of each file in an uncompressed tar, by its name. Raises UnreadableFile."""
+    entries = tar_entries(stream, Listing(path, size))
+    return {entry.member.name: (entry.at, entry.member.size) for entry in entries if entry.open}
 
 
 class _Platform(BaseModel):
