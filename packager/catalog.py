@@ -104,6 +104,7 @@ class FormatRow(Frozen):
     file_most: int | None = None
     whole_most: int | None = None
     parts: tuple[str, ...] = ()
+    app: bool = False
     usual: bool = False
     image: bool = False
     needs: tuple[str, ...] = ()

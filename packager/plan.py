@@ -214,6 +214,12 @@ def _packages(
             problems.add(
                 (*at, "formats", position), f'"{word}" packages for {abi.system} are not written yet', ready
             )
+        elif row.app and target.vendor_libraries == "require":
+            problems.add(
+                (*at, "formats", position),
+                f"\"{word}\" packages bring the vendor's libraries: an app sees none of the device's",
+                'write vendor_libraries = "bundle"',
+            )
         else:
             refuse_without_settings(manifest, row, (*at, "formats", position), problems.add)
             packages += _package(manifest, target, stem, row, problems)

@@ -93,7 +93,7 @@ def _named(name: str, patterns: Iterable[str]) -> bool:
     return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
-def _abi_of(file: BundleFile) -> AndroidAbi | None:
+def abi_of(file: BundleFile) -> AndroidAbi | None:
     """The ABI in whose folder a file lies, where it is one that Android or Gradle reads."""
     *above, kind, folder = ["", *folder_of(file).split("/")]
     return _abis().get(folder) if kind in _FOLDERS and _ASSETS not in above else None
@@ -104,9 +104,19 @@ def _placed(case: Case) -> Iterator[tuple[BundleFile, ElfFacts, AndroidAbi]]:
     if case.plan.system != _SYSTEM:
         return
     for examined in case.files:
-        abi = _abi_of(examined.file)
+        abi = abi_of(examined.file) or _abi_to_be(case, examined)
         if abi is not None and isinstance(examined.facts, ElfFacts) and misfit(case, examined) is None:
             yield examined.file, examined.facts, abi
+
+
+def _abi_to_be(case: Case, examined: Examined) -> AndroidAbi | None:
+    """The ABI in whose folder a library for the CPU will lie in the app's packages of this target."""
+    formats = catalog.formats()
+    if case.inferred or not any(formats[package.format].app for package in case.plan.packages):
+        return None
+    machine = getattr(examined.facts, "machine", None)
+    rows = [row for row in _abis().values() if row.machine == machine == case.plan.abi.machine]
+    return rows[0] if rows else None
 
 
 def _apps(case: Case) -> Iterator[App]:
@@ -165,7 +175,7 @@ def libraries_are_files(case: Case) -> Iterable[Said]:
     for app in _apps(case):
         if not app.manifest.compiled or app.manifest.extract_native_libs is not False:
             continue
-        names = [e.file.name for e in app.packed if _abi_of(e.file) and _must_be_file(e)]
+        names = [e.file.name for e in app.packed if abi_of(e.file) and _must_be_file(e)]
         if names:
             yield Said(
                 file=app.file.path,
@@ -355,7 +365,7 @@ def something_to_run_it_with(case: Case) -> Iterable[Said]:
         return
     for app in _apps(case):
         contexts = [e.file for e in app.packed if isinstance(e.facts, ContextFacts)]
-        libraries = [e for e in app.packed if isinstance(e.facts, ElfFacts) and _abi_of(e.file)]
+        libraries = [e for e in app.packed if isinstance(e.facts, ElfFacts) and abi_of(e.file)]
         qnn = any(isinstance(e.facts, ElfFacts) and e.facts.qnn_entries for e in app.packed)
         if app.manifest.compiled and contexts and libraries and not qnn and case.one("backend") is None:
             yield Said(
@@ -378,7 +388,7 @@ def names_that_are_installed(case: Case) -> Iterable[Said]:
         for examined in app.packed:
             file = examined.file
             ours = isinstance(examined.facts, ElfFacts | ContextFacts | DlcFacts) and file.role != FOREIGN
-            if ours and _abi_of(file) and not _named(file.name, [pattern]):
+            if ours and abi_of(file) and not _named(file.name, [pattern]):
                 yield Said(
                     file=file.path,
                     found=file.name,

@@ -18,6 +18,7 @@ from packager.errors import nearest
 from packager.facts.config_types import GenieFacts, HtpConfigFacts, HtpDevice, RunnerConfigFacts
 from packager.facts.types import ContextFacts, DamagedFacts, DlcFacts, ElfFacts, OnnxFacts, PeFacts
 from packager.model import Frozen
+from packager.rules.android import abi_of
 from packager.rules.capabilities import options
 from packager.rules.core import Case, Examined, Said, Severity, rule
 from packager.rules.reading import folder_of, parents, stand_in, vendor_roles
@@ -252,8 +253,10 @@ def files_that_are_there(case: Case) -> Iterable[Said]:
             bases = (folder_of(file), *parents(folder_of(file)), "")
             places = [folded(posixpath.normpath(posixpath.join(base, path))) for base in bases]
             place = next((place for place in places if place in known), None)
-            if place is None:
+            if place is None and not _is_linked_to_later(case, file, path):
                 missing.append(path)
+            elif place is None:
+                continue
             elif path in models and place in there and not _may_be_model(case, there[place]):
                 yield Said(
                     file=there[place].file.path,
@@ -272,6 +275,14 @@ def files_that_are_there(case: Case) -> Iterable[Said]:
                 fix="correct the path, which begins at the configuration's own folder, or add the file",
                 absent=True,
             )
+
+
+def _is_linked_to_later(case: Case, configuration: BundleFile, path: str) -> bool:
+    """Whether an app finds a library of this name where Android puts its own, once its assets are copied."""
+    if "assets" not in configuration.path.split("/"):
+        return False
+    name = posixpath.basename(path)
+    return any(e.file.name == name and abi_of(e.file) is not None for e in case.files)
 
 
 def _may_be_model(case: Case, examined: Examined) -> bool:

@@ -169,11 +169,20 @@ def test_all_problems_are_shown_at_once(tmp_path):
     assert "zpi" in message
 
 
-def test_android_and_qnx_are_known_but_their_packages_are_not_written_yet(tmp_path):
-    for system, word in (("android", "aar"), ("qnx", "tar.gz")):
-        message = refusal(tmp_path, LINUX.replace('"linux"', f'"{system}"').replace('"deb"', f'"{word}"'))
+def test_qnx_is_known_but_its_packages_are_not_written_yet(tmp_path):
+    message = refusal(tmp_path, LINUX.replace('"linux"', '"qnx"').replace('"deb"', '"tar.gz"'))
 
-        assert "are not written yet" in message
+    assert "are not written yet" in message
+
+
+def test_an_app_cannot_leave_the_vendor_s_libraries_to_the_device(tmp_path):
+    target = LINUX.replace('"linux"', '"android"').replace('"deb"', '"aar", "adb"')
+    target += 'vendor_libraries = "require"\nhost = { libraries = "/vendor/lib64" }\n'
+
+    message = refusal(tmp_path, '[qairt]\nfrom = "path"\npath = "x"\n' + target)
+
+    assert '"aar" packages bring the vendor\'s libraries' in message
+    assert '"adb" packages bring' not in message
 
 
 def test_an_allow_for_a_target_that_has_another_problem_is_not_called_unknown(tmp_path):

@@ -11,6 +11,7 @@ from packager import catalog
 from packager.audit import audit
 from packager.facts.config_types import AndroidLibraryUse, AndroidManifestFacts
 from packager.facts.types import ElfFacts, OtherFacts
+from packager.plan_model import PackagePlan
 from packager.rules.core import Case, Examined
 from tests.make.axml import compiled, manifest
 from tests.make.bundle import target_plan
@@ -179,6 +180,19 @@ def test_HEX211_is_silent_for_32_bit_larger_pages_and_other_places():
 
     assert rules(case) == []
     assert rules(with_facts(adb(), "lib/libQnnHtp.so", **small)) == []
+
+
+@pytest.mark.parametrize(("formats", "fires"), [((), False), (("adb",), False), (("adb", "aar"), True)])
+def test_HEX211_fires_for_a_library_that_an_app_s_package_of_ours_will_have(formats, fires):
+    packages = tuple(PackagePlan(format=word, file_name="x", name="x", version="1") for word in formats)
+    case = with_facts(adb(), "lib/libQnnHtp.so", page_alignment=0x1000)
+    case = case.model_copy(
+        update={"inferred": False, "plan": case.plan.model_copy(update={"packages": packages})}
+    )
+
+    found = [finding.file for finding in findings(case) if finding.rule in ("HEX211", "HEX212")]
+
+    assert found == (["lib/libQnnHtp.so"] if fires else [])
 
 
 def test_HEX212_fires_for_a_skel_among_the_libraries():

@@ -17,7 +17,7 @@ from packager.layouts import places
 from packager.plan_model import RuntimePlan
 from packager.rules.core import Case, Finding
 from packager.runtime_config import htp_config, json_text, runner_conf
-from tests.unit.rule_cases import findings, sound_case, staged, with_file, with_plan
+from tests.unit.rule_cases import findings, sound_case, staged, with_file, with_plan, without
 
 DAMAGED = DamagedFacts(offset=1, reason="cut")
 CONFIG = "share/htp/qcs9075.json"
@@ -273,6 +273,25 @@ def test_HEX405_is_silent_for_paths_that_only_the_device_can_resolve(path):
     )
 
     assert told(case) == []
+
+
+@pytest.mark.parametrize(
+    ("folder", "library", "found"),
+    [
+        ("assets/hexpack/a/share", "jni/arm64-v8a/libQnnHtp.so", []),
+        ("assets/hexpack/a/share", "jni/x/libQnnHtp.so", ["HEX405"]),
+        ("share", "jni/arm64-v8a/libQnnHtp.so", ["HEX405"]),
+    ],
+)
+def test_HEX405_takes_an_app_s_own_library_for_what_a_configuration_among_its_assets_names(
+    folder, library, found
+):
+    facts = RunnerConfigFacts(keys=CONF, paths=("../lib/libQnnHtp.so",), contexts=())
+    case = with_file(sound_case(), staged(f"{folder}/runner.conf", "runner-config", facts))
+    case = with_file(case, staged(library, "document", OtherFacts()))
+    case = without(case, "lib/libQnnHtp.so")
+
+    assert [f.rule for f in findings(case) if f.rule == "HEX405"] == found
 
 
 def test_HEX405_is_silent_for_a_damaged_model_that_HEX101_reports():
