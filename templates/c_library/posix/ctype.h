@@ -3,6 +3,10 @@
 
 int isalnum(int letter);
 int isalpha(int letter);
+int iscntrl(int letter);
+int islower(int letter);
+int ispunct(int letter);
+int isupper(int letter);
 int isdigit(int letter);
 int isgraph(int letter);
 int isprint(int letter);

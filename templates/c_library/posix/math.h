@@ -7,6 +7,11 @@
 #define isinf(number) __builtin_isinf(number)
 #define isfinite(number) __builtin_isfinite(number)
 
+double ceil(double number);
+double floor(double number);
+double rint(double number);
+float rintf(float number);
+float sqrtf(float number);
 double fabs(double number);
 float fabsf(float number);
 double sqrt(double number);

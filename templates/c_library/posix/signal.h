@@ -18,6 +18,7 @@ int sigaction(int number, const struct sigaction *wanted, struct sigaction *old)
 int sigemptyset(sigset_t *set);
 int sigaddset(sigset_t *set, int number);
 int pthread_sigmask(int how, const sigset_t *set, sigset_t *old);
+int kill(pid_t process, int number);
 int raise(int number);
 
 #endif

@@ -13,6 +13,8 @@ _Noreturn void abort(void);
 _Noreturn void exit(int status);
 int atexit(void (*act)(void));
 char *getenv(const char *name);
+int mkstemp(char *path);
+int unsetenv(const char *name);
 int setenv(const char *name, const char *value, int replace);
 double strtod(const char *text, char **end);
 float strtof(const char *text, char **end);

@@ -15,6 +15,8 @@ size_t strcspn(const char *text, const char *letters);
 char *strdup(const char *text);
 char *strerror(int number);
 size_t strlen(const char *text);
+char *strncpy(char *restrict to, const char *restrict from, size_t size);
+char *strtok_r(char *restrict text, const char *restrict letters, char **restrict state);
 int strncmp(const char *one, const char *other, size_t size);
 char *strpbrk(const char *text, const char *letters);
 char *strrchr(const char *text, int letter);
