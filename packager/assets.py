@@ -62,10 +62,11 @@ class Acquisition:
         wanted = plan.targets[0].model
         model = self._model(plan.targets[0])
         facts = read_onnx(model.path) if identify(model.path) == "onnx" else None
+        beside = (*facts.context_binaries, *facts.external_data) if facts else ()
         inputs = Inputs(
             model=model,
             facts=facts,
-            weights=self._weights(plan.targets[0], model, facts.external_data if facts else ()),
+            weights=self._weights(plan.targets[0], model, beside),
             calibration=self._samples(wanted.calibration.path if wanted.calibration else None),
             reference=self._samples(wanted.reference.inputs if wanted.reference else None),
             expected=self._samples(wanted.reference.outputs if wanted.reference else None),

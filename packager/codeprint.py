@@ -32,6 +32,7 @@ AREAS: Mapping[str, tuple[str, ...]] = {
         "packager/contexts.py",
         "packager/manifest_model.py",
         "packager/manifest_formats.py",
+        "packager/apart.py",
         "packager/composed.py",
         "packager/converted.py",
         "packager/steps.py",

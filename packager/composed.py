@@ -27,7 +27,8 @@ from packager.steps import Steps, still_the_same
 from packager.versions import numbers
 
 _GENERATOR_ABI = "x86_64-linux-clang"
-COMPOSED = ("dlc", "elf")  # the kinds of files, as `identify` calls them, that graphs are composed from
+# The kinds of files, as `identify` calls them, whose graphs go through the QNN API; the last is finished.
+COMPOSED = ("dlc", "elf", "context-binary")
 _MACHINE = "X86_64"
 _NO_WORD = re.compile(r"[^0-9A-Za-z_]")
 
@@ -83,7 +84,9 @@ class Composer:
             context=step.context,
             graphs=step.graphs,
             seconds=step.seconds,
-            tools=(
+            tools=()
+            if self._source.kind == "context"
+            else (
                 *self._made_by,
                 f"hexrun {__version__}",
                 f"onnxruntime-qnn {self._steps.tools['onnxruntime-qnn']}",
@@ -107,6 +110,12 @@ class Composer:
         }
 
         def do(work: Path) -> _ComposedStep:
+            if self._source.kind == "context":
+                self._steps.tell(f"reading the graphs of {self._inputs.model.name} for {soc.id}")
+                graphs = tools.described(self._source.path, soc, self._tool(work), work)
+                still_the_same(self._inputs.model)
+                kept = self._steps.store.add_file(self._source.path)
+                return _ComposedStep(context=kept, graphs=graphs, seconds=0.0)
             self._steps.tell(f"composing for {soc.id} ({soc.title}, {soc.arch})")
             fp16 = target.precision == "float" or self._origin is not None
             made = compose(target, soc, self._source, self._tool(work), work, fp16=fp16)
@@ -164,7 +173,7 @@ def is_composed(target: TargetPlan, inputs: Inputs) -> bool:
         raise ManifestError(
             f'compiler = "{compiler}" does not take {inputs.model.name}',
             evidence=(f"the file is of kind {kind}",),
-            fix='"qnn" takes a DLC or a model library, the others an ONNX model; or leave `compiler` out',
+            fix='"qnn" takes a DLC, a model library or a context binary, the others an ONNX model',
         )
     composed = composed or compiler == "qairt"
     if composed and target.runtime != "context-binary":
@@ -208,6 +217,8 @@ def source_of(inputs: Inputs, tool_build: str) -> tools.Source:
     release than `tool_build`, and for a library of another machine or without graphs.
     """
     name, facts = inputs.model.name, read(inputs.model.path)
+    if isinstance(facts, ContextFacts):
+        return tools.Source(path=inputs.model.path, kind="context")
     if isinstance(facts, DlcFacts):
         _judge_dlc(name, facts, tool_build)
         return tools.Source(path=inputs.model.path, kind="dlc")

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Self, TypeVar
 
-from packager import catalog, compilers, composed, converted
+from packager import apart, catalog, compilers, composed, converted
 from packager.assets import Inputs
 from packager.compilers import Border, Comparison, Compiled, CompileJob, Prepared, TensorSpec
 from packager.compilers.worker import STOPPING, TookTooLong
@@ -102,8 +102,9 @@ class Compilation:
         does not take: the first of them in the plan's order, whichever happened first.
         """
         with _Pool(jobs) as pool:
-            if composed.is_composed(targets[0], self._inputs):
-                composer = self._composer(targets[0])
+            inputs = apart.taken_apart(self._steps, self._inputs)
+            if composed.is_composed(targets[0], inputs):
+                composer = self._composer(targets[0], inputs)
                 pairs = [(target, soc) for target in targets for soc in target.socs]
                 built = iter(pool.all(partial(self._composed, composer, *pair) for pair in pairs))
                 return {target.label: tuple(next(built) for _ in target.socs) for target in targets}
@@ -129,9 +130,9 @@ class Compilation:
         composer = composed.Composer(self._steps, dlc, (onnxruntime,), prepared)
         yield from (partial(self._composed, composer, target, soc, prepared) for soc in target.socs)
 
-    def _composer(self, target: TargetPlan) -> composed.Composer:
+    def _composer(self, target: TargetPlan, inputs: Inputs) -> composed.Composer:
         if target.model.compiler != "qairt":
-            return composed.Composer(self._steps, self._inputs)
+            return composed.Composer(self._steps, inputs)
         made = converted.convert(self._steps, target, self._inputs)
         return composed.Composer(self._steps, made.inputs, (made.tool,))
 
@@ -156,7 +157,7 @@ class Compilation:
             asked=Asked(
                 soc=soc.id,
                 optimization=target.optimization,
-                vtcm_mb=target.vtcm_mb or soc.vtcm_mb,
+                vtcm_mb=target.vtcm_mb or (soc.vtcm_mb if made.tools else None),
                 inputs={tensor.name: tensor.shape for tensor in graph.inputs},
                 outputs={tensor.name: tensor.shape for tensor in graph.outputs},
                 hvx_threads=target.hvx_threads,

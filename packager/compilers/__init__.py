@@ -8,7 +8,7 @@ from packager.compilers.container import write_dlc
 from packager.compilers.installed import versions as toolchain
 from packager.compilers.jobs import Border, Comparison, Compiled, CompileJob, Prepared, TensorSpec
 from packager.compilers.ort_qnn import compile_context, run_reference, run_simulator, simulate
-from packager.compilers.preparation import QUANTIZED, prepare, with_quantized_borders
+from packager.compilers.preparation import QUANTIZED, prepare, take_apart, with_quantized_borders
 from packager.compilers.proof import prove
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "run_reference",
     "run_simulator",
     "simulate",
+    "take_apart",
     "toolchain",
     "with_quantized_borders",
     "write_dlc",

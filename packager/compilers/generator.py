@@ -24,7 +24,7 @@ from packager.manifest_samples import Preprocessing
 from packager.model import Frozen
 
 _CONF, _ANSWER, _CONTEXT = "runner.conf", "answer.json", "model.bin"
-Kind = Literal["dlc", "library"]
+Kind = Literal["dlc", "library", "context"]
 
 
 class Generator(Frozen):
@@ -36,7 +36,7 @@ class Generator(Frozen):
 
 
 class Source(Frozen):
-    """What graphs are composed from: a DLC, or a model library for x86-64."""
+    """What graphs are composed from: a DLC, or a model library for x86-64; or a context of such graphs."""
 
     path: Path
     kind: Kind
@@ -117,6 +117,15 @@ def generate(source: Source, settings: Settings, tool: Generator, work: Path) ->
         seconds = time.monotonic() - begin
         files.place(inside / _CONTEXT, work / _CONTEXT)
     return Generated(context=work / _CONTEXT, graphs=graphs, seconds=seconds)
+
+
+def described(context: Path, soc: Soc, tool: Generator, work: Path) -> tuple[Graph, ...]:
+    """The graphs of a context binary that is finished. Raises what `generate` raises."""
+    doing = f"opening the context binary for {soc.id} ({soc.title})"
+    with files.scratch(work) as inside:
+        files.place(context, inside / _CONTEXT)
+        files.write_text(inside / _CONF, _conf(tool, soc, f"context={_CONTEXT}"))
+        return _graphs(_ask(tool, ["--describe"], inside, doing, soc))
 
 
 def simulate(

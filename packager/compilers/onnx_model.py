@@ -27,12 +27,7 @@ def load(path: Path) -> ModelProto:
     """
     import onnx
 
-    try:
-        model = onnx.load(str(path), format="protobuf", load_external_data=False)
-    except OSError as error:
-        raise InputUnavailable(f"model {path} cannot be read", evidence=(error.strerror or "",)) from None
-    except Exception as error:
-        raise _damaged(path, str(error)) from None
+    model = parsed(path)
     if not model.ir_version or not model.opset_import or not model.graph.output:
         raise _damaged(path, "it holds no graph with outputs, or no ONNX version")
     _bring_in_weights(path, model)
@@ -45,6 +40,18 @@ def load(path: Path) -> ModelProto:
             f"model {path} breaks the rules of ONNX", evidence=lines[:3], fix="export the model again"
         ) from None
     return model
+
+
+def parsed(path: Path) -> ModelProto:
+    """An ONNX file without its weights in other files. Raises InputUnavailable where it is none."""
+    import onnx
+
+    try:
+        return onnx.load(str(path), format="protobuf", load_external_data=False)
+    except OSError as error:
+        raise InputUnavailable(f"model {path} cannot be read", evidence=(error.strerror or "",)) from None
+    except Exception as error:
+        raise _damaged(path, str(error)) from None
 
 
 def _damaged(path: Path, reason: str) -> InputUnavailable:

@@ -19,7 +19,7 @@ from packager.compilers import borders, node_types, onnx_model, samples
 from packager.compilers.jobs import Border, TensorSpec
 from packager.compilers.outcome import first_line, told, tool
 from packager.compilers.quantize import quantize
-from packager.errors import HexpackError, ManifestError
+from packager.errors import HexpackError, InputUnavailable, ManifestError
 from packager.manifest_model import Input
 from packager.manifest_samples import Preprocessing, Quantization
 
@@ -84,6 +84,22 @@ def quantize_borders(job: Mapping[str, Any]) -> dict[str, Any]:
     with files.written_whole(Path("borders.onnx")) as stream:
         stream.write(model.SerializeToString(deterministic=True))
     return {"model": "borders.onnx", "borders": {name: one.model_dump() for name, one in found.items()}}
+
+
+def take_apart(job: Mapping[str, Any]) -> dict[str, Any]:
+    """Write the context binary inside job.model as context.bin."""
+    (node,) = onnx_model.parsed(Path(job["model"])).graph.node
+    attributes = {attribute.name: attribute for attribute in node.attribute}
+    held = attributes["ep_cache_context"].s if "ep_cache_context" in attributes else b""
+    if not held:
+        raise InputUnavailable(
+            f"model {job['model']} holds no context binary",
+            evidence=("its EPContext node has an empty ep_cache_context",),
+            fix="compile the model again",
+        )
+    with files.written_whole(Path("context.bin")) as stream:
+        stream.write(held)
+    return {"context": "context.bin"}
 
 
 def compile_context(job: Mapping[str, Any]) -> dict[str, Any]:
@@ -212,6 +228,7 @@ def _add_npu(
 
 JOBS: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
     "prepare": prepare,
+    "apart": take_apart,
     "borders": quantize_borders,
     "compile": compile_context,
     "dlc": write_dlc,

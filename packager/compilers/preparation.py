@@ -77,3 +77,16 @@ def with_quantized_borders(prepared: Prepared, work: Path) -> Prepared:
         files.place(inside / told["model"], work / told["model"])
     borders = {name: Border.model_validate(said) for name, said in told["borders"].items()}
     return prepared.model_copy(update={"model": work / told["model"], "borders": borders})
+
+
+def take_apart(wrapper: Path, work: Path) -> Path:
+    """The context binary that the only EPContext node of an ONNX file holds, as `work`/context.bin.
+
+    Raises InputUnavailable when it holds none.
+    """
+    installed.need("onnx", doing="taking a compiled model apart")
+    job = {"kind": "apart", "model": str(wrapper.resolve())}
+    with files.scratch(work) as inside:
+        told = worker.run(job, inside, doing="taking the model apart")
+        files.place(inside / told["context"], work / told["context"])
+    return work / str(told["context"])

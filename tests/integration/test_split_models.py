@@ -13,8 +13,11 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
-from runner_models import split_model
+from onnx import TensorProto
+from runner_models import float_model, split_model
 
+from packager import catalog, compilers
+from packager.facts.context_binary import read_context
 from packager.store import Store
 from tests.integration.program import run
 
@@ -118,3 +121,83 @@ def test_a_model_of_which_the_npu_takes_nothing_is_not_called_split(project, sto
 
     assert done.returncode == 4
     assert "takes no node of the model, and all of it would run on the CPU" in done.stderr
+
+
+@pytest.fixture(scope="module")
+def wrapper(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a model that onnxruntime compiled whole: its wrapper, its context, a sample, the output."""
+    folder = tmp_path_factory.mktemp("wrapper")
+    onnx.save(float_model(TensorProto.FLOAT), str(folder / "float.onnx"))
+    prepared = compilers.prepare(
+        folder / "float.onnx", inputs=None, precision="float", calibration=[], work=folder / "p"
+    )
+    job = compilers.CompileJob(prepared=prepared, soc=catalog.soc("sm8650"), optimization=3)
+    made = compilers.compile_context(job, folder)
+    made.wrapper.rename(folder / "model.onnx")
+    x = np.random.default_rng(4).standard_normal((1, 3, 8, 8)).astype(np.float32)
+    np.save(folder / "x.npy", x)
+    (y,) = onnxruntime.InferenceSession(str(folder / "float.onnx")).run(None, {"x": x})
+    np.save(folder / "y.npy", y)
+    return folder
+
+
+AS_IT_IS = MANIFEST.replace('inputs = "x.npy"', 'inputs = "x.npy", outputs = "y.npy"').replace(
+    "reference", 'precision = "as-is"\nreference'
+)
+
+
+@pytest.mark.parametrize("embedded", [False, True])
+def test_a_compiled_model_is_taken_apart_and_its_context_packaged_as_it_is(
+    wrapper, store, embedded, tmp_path
+):
+    model = onnx.load(str(wrapper / "model.onnx"))
+    (node,) = model.graph.node
+    attributes = {attribute.name: attribute for attribute in node.attribute}
+    context = wrapper / attributes["ep_cache_context"].s.decode()
+    for name in ("x.npy", "y.npy", *([] if embedded else [context.name])):
+        (tmp_path / name).symlink_to(wrapper / name)
+    if embedded:
+        attributes["embed_mode"].i, attributes["ep_cache_context"].s = 1, context.read_bytes()
+    onnx.save(model, str(tmp_path / "model.onnx"))
+
+    done = package(tmp_path, store, AS_IT_IS)
+
+    assert done.returncode == 0, done.stderr
+    (target,) = json.loads(done.stdout)["targets"]
+    assert target["proofs"][0]["cosine"] > 0.99999
+    with tarfile.open(next((tmp_path / "dist").glob("*.tar.gz"))) as opened:
+        opened.extractall(tmp_path / "tree", filter="data")
+    (packed,) = (tmp_path / "tree").rglob("sm8650.bin")
+    assert packed.read_bytes() == context.read_bytes()
+
+
+def test_a_context_binary_is_a_source_too_and_is_held_against_soc_and_settings(wrapper, store, tmp_path):
+    for name in ("x.npy", "y.npy"):
+        (tmp_path / name).symlink_to(wrapper / name)
+    (context,) = wrapper.glob("*.bin")
+    (tmp_path / "model.bin").symlink_to(context)
+    manifest = AS_IT_IS.replace("model.onnx", "model.bin")
+
+    assert package(tmp_path, store, manifest).returncode == 0
+    other = package(tmp_path, store, manifest.replace("sm8650", "sm8550"))
+    slower = package(tmp_path, store, manifest + "optimization = 2\n")
+
+    assert read_context(context).hexagon_arch == 75
+    assert (other.returncode, slower.returncode) == (1, 1)
+    assert "HEX302" in other.stdout
+    assert "HEX315" in slower.stdout
+
+
+def test_a_split_model_cannot_be_shipped_in_parts(project, store):
+    assert package(project, store, MANIFEST + SPLIT).returncode == 0
+    with tarfile.open(next((project / "dist").glob("*.tar.gz"))) as opened:
+        opened.extractall(project / "tree", filter="data")
+    (model,) = (project / "tree").rglob("sm8650.onnx")
+    for path in (model, model.with_suffix(".bin")):
+        (project / path.name).symlink_to(path)
+    manifest = MANIFEST.replace("model.onnx", model.name).replace("reference", 'precision = "as-is"\n#')
+
+    done = package(project, store, manifest)
+
+    assert done.returncode == 3
+    assert "is a split model" in done.stderr

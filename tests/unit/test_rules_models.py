@@ -54,6 +54,10 @@ def test_HEX322_fires_alone_for_a_wrapper_with_other_faults_and_a_context_inside
     assert (finding.rule, finding.found) == ("HEX322", "EPContext nodes for a context binary inside")
 
 
+def test_HEX322_is_silent_about_a_wrapper_that_is_shipped_as_it_is():
+    assert not at_model(onnx(operators={"EPContext": 1}), precision="as-is")
+
+
 def test_HEX322_is_silent_for_a_model_that_can_be_compiled_and_where_nobody_asks():
     assert not at_model(onnx())
     assert not at_model(onnx(operators={"EPContext": 1}), inferred=True)
