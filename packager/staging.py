@@ -53,16 +53,15 @@ class Staging:
         configuration = list(self._configuration(graphs))
         examined += self._examined(configuration)
         files += configuration
-        files.append(
-            self._text("documents", "README.txt", "document", documents.readme(self._plan, files, required))
-        )
-        beside = additions(self._plan, files)
-        scripts = [
+        readme = documents.readme(self._plan, files, required)
+        texts = [self._text("documents", "README.txt", "document", readme)]
+        beside = additions(self._plan, [*files, *texts])
+        texts += [
             self._text(script.place, script.name, "document", script.text, script.mode)
             for script in beside.scripts
         ]
-        examined += self._examined(scripts)
-        files += scripts
+        examined += self._examined(texts)
+        files += texts
         files.append(self._text("documents", "SHA256SUMS", "sums", documents.sums(files, self._layout)))
         packed = {file.path for file in (*files, *parts)}
         elves = [e.facts for e in examined if isinstance(e.facts, ElfFacts) and e.file.path in packed]

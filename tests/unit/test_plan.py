@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from packager import catalog
 from packager.errors import ManifestError
 from packager.manifest import load
 from packager.plan import make_plan
@@ -169,10 +170,12 @@ def test_all_problems_are_shown_at_once(tmp_path):
     assert "zpi" in message
 
 
-def test_qnx_is_known_but_its_packages_are_not_written_yet(tmp_path):
-    message = refusal(tmp_path, LINUX.replace('"linux"', '"qnx"').replace('"deb"', '"tar.gz"'))
+def test_formats_that_are_known_and_not_written_yet_are_said_to_be_that(tmp_path):
+    later = [(row.later[0], row.id) for row in catalog.formats().values() if row.later]
+    for system, word in later:
+        message = refusal(tmp_path, LINUX.replace('"linux"', f'"{system}"').replace('"deb"', f'"{word}"'))
 
-    assert "are not written yet" in message
+        assert "are not written yet" in message
 
 
 def test_an_app_cannot_leave_the_vendor_s_libraries_to_the_device(tmp_path):
@@ -183,6 +186,12 @@ def test_an_app_cannot_leave_the_vendor_s_libraries_to_the_device(tmp_path):
 
     assert '"aar" packages bring the vendor\'s libraries' in message
     assert '"adb" packages bring' not in message
+
+
+def test_qnx_takes_no_packages_of_a_package_manager(tmp_path):
+    message = refusal(tmp_path, LINUX.replace('"linux"', '"qnx"'))
+
+    assert 'unknown package format for qnx "deb"' in message
 
 
 def test_an_allow_for_a_target_that_has_another_problem_is_not_called_unknown(tmp_path):
