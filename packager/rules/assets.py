@@ -156,24 +156,46 @@ def blob_of_a_known_format(case: Case) -> Iterable[Said]:
             )
 
 
-@rule("HEX305", severity=Severity.ERROR)
-def context_fits_the_vtcm(case: Case) -> Iterable[Said]:
-    """A graph prepared for more VTCM than there is cannot be loaded.
-
-    Compilers that were asked for no size record a fixed one whatever they used: it proves nothing.
-    """
+def _beyond_vtcm(case: Case) -> Iterator[tuple[BundleFile, Soc, GraphFacts]]:
+    """Graphs that record more VTCM than there is. What is recorded when none was asked proves nothing."""
     fixed = number("HEX305", "recorded_when_not_asked_mb")
     for file, facts, soc in _contexts(case):
         if soc.vtcm_mb is None or not _fits(case.plan, soc, facts) or case.plan.vtcm_mb:
             continue
         for graph in facts.graphs:
             if graph.vtcm_mb and graph.vtcm_mb != fixed and graph.vtcm_mb > soc.vtcm_mb:
-                yield Said(
-                    file=file.path,
-                    found=f"graph {graph.name} asks for {graph.vtcm_mb:g} MB of VTCM",
-                    wanted=f"at most {soc.vtcm_mb} MB, as {soc.id} has",
-                    fix=_compile_again(soc),
-                )
+                yield file, soc, graph
+
+
+def _perhaps_not_asked(graph: GraphFacts) -> bool:
+    """Whether a board that is asked for nothing records this; elsewhere the threads are 0 then."""
+    return graph.vtcm_mb == number("HEX337", "recorded_by_boards_mb") and bool(graph.hvx_threads)
+
+
+@rule("HEX305", severity=Severity.ERROR)
+def context_fits_the_vtcm(case: Case) -> Iterable[Said]:
+    """A graph prepared for more VTCM than there is cannot be loaded."""
+    for file, soc, graph in _beyond_vtcm(case):
+        if not _perhaps_not_asked(graph):
+            yield Said(
+                file=file.path,
+                found=f"graph {graph.name} asks for {graph.vtcm_mb:g} MB of VTCM",
+                wanted=f"at most {soc.vtcm_mb} MB, as {soc.id} has",
+                fix=_compile_again(soc),
+            )
+
+
+@rule("HEX337", severity=Severity.WARNING)
+def context_may_not_fit_the_vtcm(case: Case) -> Iterable[Said]:
+    """A board's own context, which runs there, cannot be told from one that was asked to be too large."""
+    for file, soc, graph in _beyond_vtcm(case):
+        if _perhaps_not_asked(graph):
+            yield Said(
+                file=file.path,
+                found=f"graph {graph.name}: {graph.vtcm_mb:g} MB of VTCM, {graph.hvx_threads} HVX threads",
+                wanted=f"at most {soc.vtcm_mb} MB, as {soc.id} has, or a context that its board compiled",
+                fix=f"ask for {soc.vtcm_mb} MB when compiling, so that the file says what it needs",
+            )
 
 
 @rule("HEX306", severity=Severity.ERROR)

@@ -200,6 +200,26 @@ def test_HEX305_is_silent_for_the_amount_that_is_recorded_when_none_was_asked():
     assert not findings(case)
 
 
+def test_HEX337_fires_for_what_a_board_records_when_it_is_asked_for_nothing():
+    case = with_graph(sound_case(**ON_2_MB), "share/models/qcs6490.bin", vtcm_mb=8, hvx_threads=2)
+
+    (finding,) = findings(case)
+
+    assert (finding.rule, finding.refuses) == ("HEX337", False)
+    assert finding.found == "graph g: 8 MB of VTCM, 2 HVX threads"
+
+
+@pytest.mark.parametrize("facts", [{"vtcm_mb": 2, "hvx_threads": 2}, {"vtcm_mb": 4, "hvx_threads": 2}])
+def test_HEX337_is_silent_where_the_amount_fits_or_says_nothing(facts):
+    assert not findings(with_graph(sound_case(**ON_2_MB), "share/models/qcs6490.bin", **facts))
+
+
+def test_HEX337_leaves_amounts_that_no_board_records_by_itself_to_HEX305():
+    for facts in ({"vtcm_mb": 16, "hvx_threads": 2}, {"vtcm_mb": 8, "hvx_threads": 0}):
+        case = with_graph(sound_case(**ON_2_MB), "share/models/qcs6490.bin", **facts)
+        assert {finding.rule for finding in findings(case)} == {"HEX305"}
+
+
 def test_HEX306_fires_for_another_shape_than_the_manifest_declares():
     case = sound_case()
     model = case.plan.model.model_copy(update={"inputs": {"x": Input(shape=(1, 3, 32, 48), dtype="float32")}})
