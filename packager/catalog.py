@@ -81,6 +81,9 @@ class Abi(Frozen):
     opkg: str | None = None
     rpm: str | None = None
     oci: str | None = None
+    nuget: str | None = None
+    msix: str | None = None
+    msbuild: str | None = None
     libc: str
     glibc: str | None = None
     glibcxx: str | None = None
@@ -103,6 +106,7 @@ class FormatRow(Frozen):
     name_most: int | None = None
     file_most: int | None = None
     whole_most: int | None = None
+    called: str | None = None
     parts: tuple[str, ...] = ()
     app: bool = False
     usual: bool = False

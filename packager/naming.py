@@ -59,9 +59,12 @@ def package_stem(name: str, version: str, system: str, arch: str, target: str | 
     return "-".join(part for part in (name, version, system, arch, target) if part)
 
 
-def file_name(stem: str, row: FormatRow) -> str:
-    """The name of a package in the output folder. Raises Inexpressible when no folder can hold it."""
-    name = stem + row.extension
+def file_name(stem: str, row: FormatRow, name: str, version: str) -> str:
+    """The file of a package that calls itself `name` and `version`.
+
+    Raises Inexpressible when no folder can hold it.
+    """
+    name = (row.called.format(name=name, version=version) if row.called else stem) + row.extension
     if len(name.encode()) > _LONGEST_FILE_NAME:
         raise Inexpressible(
             f"a package would be called {name[:60]}… with {len(name.encode())} bytes in its name, and "

@@ -233,9 +233,11 @@ def _package(
     package = manifest.package
     field = "name"
     try:
-        called, name = file_name(stem, row), inner_name(package.name, target.name, row)
+        name = inner_name(package.name, target.name, row)
         field = "version"
         version = version_word(package.version, row.version, package.epoch)
+        field = "name"
+        called = file_name(stem, row, name, version)
     except Inexpressible as problem:
         problems.add(("package", field), f"{row.id}: {problem.what}", problem.fix)
     else:

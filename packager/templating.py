@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import shlex
 
 from packager.resources import text
@@ -18,7 +19,7 @@ def fill(*place: str, **words: object) -> str:
         trim_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters |= {"roff": _roff, "quoted": shlex.quote, "human": human_size}
+    environment.filters |= {"roff": _roff, "quoted": shlex.quote, "human": human_size, "xml": html.escape}
     return environment.from_string(text("templates", *place)).render(words)
 
 

@@ -50,6 +50,7 @@ _WRITERS = {
     "ipk": "ipk:Ipk",
     "rpm": "rpm:Rpm",
     "zip": "zip:Zip",
+    "nupkg": "nupkg:Nupkg",
     "adb": "adb:Adb",
     "aar": "aar:Aar",
     "apk": "apk:Apk",

@@ -15,7 +15,7 @@ from packager.files import Blob
 from packager.manifest_formats import FormatSettings
 from packager.manifest_model import Model, Package
 from packager.manifest_sources import PathSource
-from packager.naming import inner_name, package_stem, version_word
+from packager.naming import file_name, inner_name, package_stem, version_word
 from packager.plan_model import PackagePlan, RuntimePlan, TargetPlan, WantedFile
 
 PACKAGE = Package(
@@ -131,7 +131,9 @@ def target_plan(
         packages=tuple(
             PackagePlan(
                 format=row.id,
-                file_name=stem + row.extension,
+                file_name=file_name(
+                    stem, row, inner_name(PACKAGE.name, name, row), version_word(PACKAGE.version, row.version)
+                ),
                 name=inner_name(PACKAGE.name, name, row),
                 version=version_word(PACKAGE.version, row.version),
             )

@@ -30,6 +30,7 @@ from tests.make.unpack import (
 EPOCH = 1_700_000_000
 OF_ANDROID = ("adb", "aar")  # other trees than Linux has; tests/oracle/test_a*_oracle.py
 FORMATS = ("tar.gz", "tar.zst", "deb", "ipk", "rpm", "zip", "oci", "compose")
+OF_WINDOWS = ("nupkg",)
 EXTENSIONS = {"oci": ".oci.tar", "compose": "-compose.tar"}
 
 
@@ -46,7 +47,7 @@ def bundle(tmp_path: Path) -> Bundle:
 def test_there_is_a_writer_for_every_format_that_the_table_does_not_put_off():
     ready = {row.id for row in catalog.formats().values() if row.systems}
 
-    assert ready == {*FORMATS, *OF_ANDROID}
+    assert ready == {*FORMATS, *OF_ANDROID, *OF_WINDOWS}
     assert all(callable(by_id(format_id).write) for format_id in ready)
 
 

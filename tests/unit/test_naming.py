@@ -89,9 +89,9 @@ def test_a_name_for_which_a_format_has_no_room_is_refused():
 def test_a_file_name_that_no_folder_can_hold_is_refused():
     row = catalog.formats()["deb"]
 
-    assert file_name("x" * 236, row) == "x" * 236 + ".deb"
+    assert file_name("x" * 236, row, "app", "1") == "x" * 236 + ".deb"
     with pytest.raises(Inexpressible, match="241 bytes in its name, and 240 is the most"):
-        file_name("x" * 237, row)
+        file_name("x" * 237, row, "app", "1")
 
 
 def numbers(count: int) -> st.SearchStrategy[tuple[int, ...]]:
