@@ -14,6 +14,11 @@ from packager.model import Frozen
 # A label's or annotation's value may be long, but not break a line.
 _Text = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f]*$", max_length=4000)]
 _Key = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._/-]*$", max_length=200)]
+MachineName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=100)]
+_Series = Annotated[str, StringConstraints(pattern=r"^[a-z]+$", max_length=40)]
+_FolderAddress = Annotated[
+    str, StringConstraints(pattern=r"^https://[^\s\"'\\;$]+[^\s\"'\\;$/]$", max_length=500)
+]
 IN_IMAGE = "image"
 _FileOrImage = Annotated[
     str, StringConstraints(pattern=rf"^({IN_IMAGE}|(/[A-Za-z0-9._+-]+)+)$", max_length=200)
@@ -93,8 +98,36 @@ class ComposeSettings(Frozen):
     )
 
 
+class YoctoSettings(Frozen):
+    """`yocto`: a layer with a recipe for an image builder."""
+
+    url: (
+        Annotated[str, StringConstraints(pattern=r"^https://[^\s\"'\\;]+[^\s\"'\\;/]$", max_length=500)]
+        | None
+    ) = Field(
+        default=None,
+        description="Address of the folder where the target's tar.gz package is published; absent: the layer "
+        "carries the files itself",
+        examples=["https://downloads.example.com/text-direction"],
+    )
+    series: Annotated[
+        tuple[Annotated[str, StringConstraints(pattern=r"^[a-z]+$")], ...], Field(min_length=1)
+    ] = Field(
+        description="Releases of the Yocto Project that the layer is for", examples=[["scarthgap", "wrynose"]]
+    )
+    depends: tuple[Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9.+-]*$")], ...] = Field(
+        description="Packages of the image that the package needs beside those that its libraries link to",
+        examples=[["fastrpc"]],
+    )
+
+
 class FormatSettings(Frozen):
     """`[formats]`: settings of package formats, for all targets that ask for them."""
 
+    machines: dict[Word, Annotated[tuple[MachineName, ...], Field(min_length=1)]] = Field(
+        description="What image builders and updaters call the boards with a SoC: names by the SoC's id",
+        examples=[{"qcs6490": ["qcs6490-rb3gen2-core-kit"]}],
+    )
+    yocto: YoctoSettings = Field(description="The layer of `yocto` packages")
     oci: OciSettings = Field(description="The container image of `oci` and `compose` packages")
     compose: ComposeSettings = Field(description="The app of `compose` packages and its needs")

@@ -11,7 +11,7 @@ from packager.compilers import QUANTIZED
 from packager.errors import ManifestError, nearest
 from packager.manifest_model import LibrarySource, Manifest, Qairt, Settings, Target
 from packager.naming import Inexpressible, file_name, inner_name, package_stem, version_word
-from packager.plan_formats import refuse_without_settings
+from packager.plan_formats import refuse_unknown_machines, refuse_without_settings
 from packager.plan_linux import refuse_linux
 from packager.plan_model import PackagePlan, Plan, RuntimePlan, TargetPlan, WantedFile
 
@@ -45,6 +45,7 @@ def make_plan(document: Document) -> Plan:
         if (plan := _target(manifest, target, index, problems)) is not None
     ]
     _refuse_clashes(targets, problems)
+    refuse_unknown_machines(manifest, problems.add)
     labels = [_label(target) for target in manifest.targets]
     known_rules = [row["id"] for row in catalog.rule_rows()]
     for index, entry in enumerate(manifest.allow):
@@ -79,7 +80,7 @@ def _target(manifest: Manifest, target: Target, index: int, problems: _Problems)
         )
     refuse_linux(target, at, problems.add)
     _refuse_half_a_host(manifest, target, at, problems)
-    packages = _packages(manifest, target, abi, at, problems)
+    packages = _packages(manifest, target, socs, abi, at, problems)
     archs = sorted({soc.hexagon for soc in socs if soc.hexagon})
     runtime_set = _runtime_set(manifest, target, abi, archs, at, problems)
     if target.dsp_runtime and abi.simulator:
@@ -197,7 +198,12 @@ def _socs(target: Target, at: tuple[str | int, ...], problems: _Problems) -> tup
 
 
 def _packages(
-    manifest: Manifest, target: Target, abi: catalog.Abi, at: tuple[str | int, ...], problems: _Problems
+    manifest: Manifest,
+    target: Target,
+    socs: tuple[catalog.Soc, ...],
+    abi: catalog.Abi,
+    at: tuple[str | int, ...],
+    problems: _Problems,
 ) -> tuple[PackagePlan, ...]:
     rows = catalog.formats()
     here = [row.id for row in rows.values() if abi.system in row.systems]
@@ -221,7 +227,7 @@ def _packages(
                 'write vendor_libraries = "bundle"',
             )
         else:
-            refuse_without_settings(manifest, row, (*at, "formats", position), problems.add)
+            refuse_without_settings(manifest, target, socs, row, (*at, "formats", position), problems.add)
             packages += _package(manifest, target, stem, row, problems)
     return tuple(packages)
 

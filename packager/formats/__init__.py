@@ -56,6 +56,7 @@ _WRITERS = {
     "apk": "apk:Apk",
     "oci": "oci:Oci",
     "compose": "compose:Compose",
+    "yocto": "yocto:Yocto",
 }
 
 

@@ -29,14 +29,15 @@ from tests.make.unpack import (
 
 EPOCH = 1_700_000_000
 OF_ANDROID = ("adb", "aar")  # other trees than Linux has; tests/oracle/test_a*_oracle.py
-FORMATS = ("tar.gz", "tar.zst", "deb", "ipk", "rpm", "zip", "oci", "compose")
+FORMATS = ("tar.gz", "tar.zst", "deb", "ipk", "rpm", "zip", "oci", "compose", "yocto")
 OF_WINDOWS = ("nupkg",)
-EXTENSIONS = {"oci": ".oci.tar", "compose": "-compose.tar"}
+EXTENSIONS = {"oci": ".oci.tar", "compose": "-compose.tar", "yocto": "-meta.tar.gz"}
 
 
 @pytest.fixture
 def plan() -> TargetPlan:
-    return target_plan(formats=FORMATS, own={"oci": {"repository": "registry.example.com/td"}})
+    own = {"oci": {"repository": "registry.example.com/td"}, "machines": {"qcs9075": ("evk",)}}
+    return target_plan(formats=FORMATS, own=own)
 
 
 @pytest.fixture

@@ -112,8 +112,10 @@ SECTIONS = {
     "[[targets]]": "Target",
     "[targets.linux]": "LinuxSystem",
     "[targets.linux.service]": "Service",
+    "[formats]": "FormatSettings",
     "[formats.oci]": "OciSettings",
     "[formats.compose]": "ComposeSettings",
+    "[formats.yocto]": "YoctoSettings",
     "[[allow]]": "Allow",
 }
 
@@ -148,6 +150,8 @@ def test_the_page_about_the_manifest_tells_each_key_and_its_default(section):
             expected[key] = "**required**" if required else default
     if section == "Top level":
         expected |= dict.fromkeys(("qairt", "defaults", "formats"), "see below")
+    if section == "[formats]":
+        expected |= dict.fromkeys(set(expected) - {"machines"}, "see below")
     if section == "[[targets]]":
         expected |= dict.fromkeys(Settings.model_fields, "[defaults]") | {
             "abi": "by `os`",

@@ -261,3 +261,21 @@ repository = "registry.example.com/td"
 
     assert target.packages[0].file_name.endswith("-linux-arm64-compose.tar")
     assert target.formats.compose.devices == ("/dev/fastrpc-cdsp", "/dev/dma_heap/system")
+
+
+def test_a_layer_needs_the_names_of_the_boards_and_a_wrong_soc_among_them_is_told(tmp_path):
+    machines = '[formats.machines]\nqcs6940 = ["board"]\n'
+    targets = '[[targets]]\nsoc = ["qcs9075"]\nos = "linux"\nformats = ["yocto"]\n'
+
+    said = refusal(tmp_path, targets + machines)
+
+    assert '"yocto" packages need to know what boards with Dragonwing IQ-9075 are called' in said
+    assert 'no SoC has the id "qcs6940"' in said
+
+
+def test_a_recipe_that_fetches_a_package_needs_that_package(tmp_path):
+    settings = '[formats]\nmachines = { qcs9075 = ["evk"] }\nyocto = { url = "https://example.com/x" }\n'
+    targets = '[[targets]]\nsoc = ["qcs9075"]\nos = "linux"\nformats = ["yocto"]\n'
+
+    assert "the recipe would fetch a tar.gz package" in refusal(tmp_path, targets + settings)
+    assert planned(tmp_path, targets.replace('["yocto"]', '["yocto", "tar.gz"]') + settings).targets
