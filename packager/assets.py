@@ -166,6 +166,10 @@ class Acquisition:
         """The lock that pins what was used; `complete` when no target was left out."""
         return self._lock.merged(self._entries.values(), self._compiles, complete=complete)
 
+    def compiles(self) -> dict[tuple[str, str], Compile]:
+        """The contexts that the lock has, by target and SoC."""
+        return {row.place: row for row in self._lock.compiles}
+
     def drift(self, *, complete: bool = False) -> tuple[str, ...]:
         """Where the lock and what was used differ, a block each; `complete` when nothing is still to come."""
         return tuple(self._lock.drift(self._entries.values(), self._compiles, complete=complete))

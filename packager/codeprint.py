@@ -35,6 +35,8 @@ AREAS: Mapping[str, tuple[str, ...]] = {
         "packager/apart.py",
         "packager/composed.py",
         "packager/converted.py",
+        "packager/linked.py",
+        "targets/aihub.toml",
         "packager/steps.py",
         "targets/backends.toml",
         "targets/onnx_types.toml",

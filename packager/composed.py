@@ -26,7 +26,7 @@ from packager.runner import build
 from packager.steps import Steps, still_the_same
 from packager.versions import numbers
 
-_GENERATOR_ABI = "x86_64-linux-clang"
+GENERATOR_ABI = "x86_64-linux-clang"
 # The kinds of files, as `identify` calls them, whose graphs go through the QNN API; the last is finished.
 COMPOSED = ("dlc", "elf", "context-binary")
 _MACHINE = "X86_64"
@@ -44,13 +44,17 @@ class _ProvedStep(Frozen):
 
 
 class Composed(Frozen):
-    """A context binary in the store with all graphs of its source, and how the first of them was proved."""
+    """A context binary in the store with all graphs of its source, and how the first of them was proved.
+
+    `jobs` are those of the AI Hub that made it.
+    """
 
     context: Blob
     graphs: tuple[tools.Graph, ...]
     seconds: float
     tools: tuple[str, ...]
     outputs: tuple[Comparison, ...]
+    jobs: tuple[str, ...] = ()
 
 
 class Composer:
@@ -65,7 +69,7 @@ class Composer:
     ) -> None:
         self._steps, self._inputs, self._made_by, self._origin = steps, inputs, made_by, origin
         steps.tell("building hexrun for this machine")
-        self._runner = build(catalog.abis()[_GENERATOR_ABI], steps.store)
+        self._runner = build(catalog.abis()[GENERATOR_ABI], steps.store)
         self._release = read_elf(self._tool().backend).qairt_build or ""
         self._source = source_of(inputs, self._release)
 
@@ -168,14 +172,14 @@ def is_composed(target: TargetPlan, inputs: Inputs) -> bool:
     """
     kind, compiler = identify(inputs.model.path), target.model.compiler
     composed = kind in COMPOSED
-    takes = {"qnn": composed, "qairt": kind == "onnx", "ort-qnn": not composed}
+    takes = {"qnn": composed, "qairt": kind == "onnx", "aihub": kind == "onnx", "ort-qnn": not composed}
     if compiler is not None and not takes[compiler]:
         raise ManifestError(
             f'compiler = "{compiler}" does not take {inputs.model.name}',
             evidence=(f"the file is of kind {kind}",),
             fix='"qnn" takes a DLC, a model library or a context binary, the others an ONNX model',
         )
-    composed = composed or compiler == "qairt"
+    composed = composed or compiler in ("qairt", "aihub")
     if composed and target.runtime != "context-binary":
         raise ManifestError(
             f'runtime = "{target.runtime}" is not made of {inputs.model.name}',
@@ -189,7 +193,7 @@ def is_composed(target: TargetPlan, inputs: Inputs) -> bool:
             fix='set compute = ["npu"], or name the ONNX model',
         )
     reference = target.model.reference
-    if composed and target.precision not in ("float", "as-is"):
+    if composed and compiler != "aihub" and target.precision not in ("float", "as-is"):
         raise ManifestError(
             f'precision = "{target.precision}" asks to quantize {inputs.model.name}',
             evidence=("what graphs are composed from is quantized by whoever made it, or never",),
@@ -272,11 +276,11 @@ def compose(
         tool,
         work,
     )
-    _held_against(target, soc, made, read_context(made.context, tool.system))
+    held_against(target, soc, made, read_context(made.context, tool.system))
     return made
 
 
-def _held_against(target: TargetPlan, soc: catalog.Soc, made: tools.Generated, facts: ContextFacts) -> None:
+def held_against(target: TargetPlan, soc: catalog.Soc, made: tools.Generated, facts: ContextFacts) -> None:
     """An exit code of 0 proves nothing: settings that a backend misreads are dropped without a word."""
     wanted: dict[str, object] = {"soc_model": soc.soc_model, "Hexagon": soc.hexagon}
     found: dict[str, object] = {"soc_model": facts.soc_model, "Hexagon": facts.hexagon_arch}

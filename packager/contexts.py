@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import contextvars
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Self, TypeVar
 
-from packager import apart, catalog, compilers, composed, converted
+from packager import apart, catalog, compilers, composed, converted, linked
 from packager.assets import Inputs
 from packager.compilers import Border, Comparison, Compiled, CompileJob, Prepared, TensorSpec
 from packager.compilers.worker import STOPPING, TookTooLong
 from packager.files import Blob, lend
+from packager.lock import Compile
 from packager.model import Frozen
 from packager.plan_model import TargetPlan
 from packager.rules.core import Asked, Proof
@@ -84,13 +85,20 @@ class ContextAsset(Frozen):
     proofs: tuple[Proof, ...]
     split: Blob | None = None
     left: tuple[str, ...] = ()
+    jobs: tuple[str, ...] = ()
 
 
 class Compilation:
     """Compiles for the SoCs of targets, sharing what they have in common."""
 
-    def __init__(self, store: Store, inputs: Inputs, tell: Tell) -> None:
-        self._store, self._inputs, self._tell = store, inputs, tell
+    def __init__(
+        self,
+        store: Store,
+        inputs: Inputs,
+        tell: Tell,
+        locked: Mapping[tuple[str, str], Compile] | None = None,
+    ) -> None:
+        self._store, self._inputs, self._tell, self._locked = store, inputs, tell, locked or {}
         self._tools = compilers.toolchain()
         self._steps = Steps(store, tell, self._tools)
 
@@ -130,7 +138,9 @@ class Compilation:
         composer = composed.Composer(self._steps, dlc, (onnxruntime,), prepared)
         yield from (partial(self._composed, composer, target, soc, prepared) for soc in target.socs)
 
-    def _composer(self, target: TargetPlan, inputs: Inputs) -> composed.Composer:
+    def _composer(self, target: TargetPlan, inputs: Inputs) -> composed.Composer | linked.Linker:
+        if target.model.compiler == "aihub":
+            return linked.Linker(self._steps, inputs, self._locked)
         if target.model.compiler != "qairt":
             return composed.Composer(self._steps, inputs)
         made = converted.convert(self._steps, target, self._inputs)
@@ -138,7 +148,7 @@ class Compilation:
 
     def _composed(
         self,
-        composer: composed.Composer,
+        composer: composed.Composer | linked.Linker,
         target: TargetPlan,
         soc: catalog.Soc,
         prepared: Prepared | None = None,
@@ -163,6 +173,7 @@ class Compilation:
                 hvx_threads=target.hvx_threads,
             ),
             proofs=tuple(Proof(soc=soc.id, **output.model_dump()) for output in made.outputs),
+            jobs=made.jobs,
         )
 
     def _context(self, target: TargetPlan, soc: catalog.Soc, prepared: Prepared) -> ContextAsset:

@@ -67,7 +67,7 @@ class Compile(Frozen):
     """One context: what it was compiled from and with, and what its bytes say when they are read back.
 
     `calibration` digests the samples that a model was quantized with. `vtcm_mb` 0 asked for all that the SoC
-    has; `read_…` is what the context says of itself, sizes in MiB.
+    has; `jobs` at the AI Hub made it; `read_…` is what the context says of itself, sizes in MiB.
     """
 
     target: str
@@ -82,6 +82,7 @@ class Compile(Frozen):
     tools: tuple[str, ...]
     sha256: Digest
     size: _Number
+    jobs: tuple[str, ...] = ()
     read_soc_model: int | None = None
     read_hexagon: int | None = None
     read_vtcm_mb: float | None = None

@@ -28,7 +28,7 @@ Version = Annotated[
 ]
 Mailbox = Annotated[str, StringConstraints(pattern=r"^[^<>\s][^<>\x00-\x1f\x7f]* <[^<>@\s]+@[^<>@\s]+>$")]
 Precision = Literal["float", "w8a8", "w8a16", "w4a16", "as-is"]
-Compiler = Literal["ort-qnn", "qnn", "qairt"]
+Compiler = Literal["ort-qnn", "qnn", "qairt", "aihub"]
 Runtime = Literal["context-binary", "dlc", "model-library"]
 ElementType = Literal["float32", "float16", "int8", "uint8", "int16", "uint16", "int32", "int64", "bool"]
 ComputeUnit = Literal["npu", "gpu", "cpu"]
@@ -102,7 +102,8 @@ class Model(Frozen):
         default=None,
         description="What makes context binaries: onnxruntime's QNN provider of an ONNX model (ort-qnn), or "
         "the QNN API itself of a DLC or an x86-64 model library (qnn), or of the DLC that a QAIRT SDK's "
-        "converter makes of an ONNX model (qairt); absent: what the file asks for",
+        "converter makes of an ONNX model (qairt), or jobs at the Qualcomm AI Hub (aihub); absent: what "
+        "the file asks for",
         examples=["qnn"],
     )
     precision: Precision = Field(

@@ -217,7 +217,7 @@ def _stage(
     with _runners(plans, store, tell) as (runners, parts):
         fetched = [acquisition.libraries(plan) for plan in plans]
         bases = [acquisition.base_image(plan) for plan in plans]
-        compiled = Compilation(store, inputs, tell).contexts(plans, jobs)
+        compiled = Compilation(store, inputs, tell, acquisition.compiles()).contexts(plans, jobs)
         for plan, libraries, base in zip(plans, fetched, bases, strict=True):
             contexts = compiled[plan.label]
             if not runners[plan.abi.id].done():

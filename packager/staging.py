@@ -235,6 +235,7 @@ def _compile(plan: TargetPlan, asset: ContextAsset, facts: ContextFacts | None) 
         tools=asset.tools,
         sha256=asset.context.sha256,
         size=asset.context.size,
+        jobs=asset.jobs,
         read_soc_model=facts.soc_model if facts else None,
         read_hexagon=facts.hexagon_arch if facts else None,
         read_vtcm_mb=max(sizes, default=None),

@@ -56,7 +56,12 @@ class JobGone(InputUnavailable):
 
 
 def ask(
-    request: Mapping[str, Any], folder: Path, tell: Tell, *, on: OnEvent | None = None, poll: float = POLL
+    request: Mapping[str, Any],
+    folder: Path,
+    tell: Tell,
+    *,
+    on: OnEvent | None = None,
+    poll: float | None = None,
 ) -> Brought:
     """Have the client do one thing; its file lands in `folder`, a scratch folder.
 
@@ -65,7 +70,7 @@ def ask(
     """
     into, log = folder / "hub", folder / "hub.log"
     into.mkdir()
-    words = json.dumps({**request, "into": str(into), "poll": poll})
+    words = json.dumps({**request, "into": str(into), "poll": poll or POLL})
     command = (os.environ.get(PYTHON) or sys.executable, "-P", str(_WORKER))
     with log.open("wb") as said:
         try:
@@ -137,7 +142,7 @@ def _shown(line: str) -> str:
 
 
 def fetch_asset(
-    kind: str, identity: str, *, pinned: str | None, around: Surroundings, poll: float = POLL
+    kind: str, identity: str, *, pinned: str | None, around: Surroundings, poll: float | None = None
 ) -> Fetched:
     """The model that a job made (`kind` is `job`), or a model by its id (`model`), in the store.
 

@@ -13,14 +13,14 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 TOKEN = "a-token-that-nobody-may-print"
-Make = Callable[[str, bytes, str], bytes]
+Make = Callable[[str, bytes, str, str], bytes]
 
 
 @dataclass
 class Hub:
-    """What the service knows. `make` gives what a job makes: kind of job, its input, its options."""
+    """What the service knows. `make` gives what a job makes: kind of job, its input, its options, the device."""
 
-    make: Make = lambda kind, model, options: model
+    make: Make = lambda kind, model, options, device: model
     devices: dict[str, list[str]] = field(default_factory=dict)
     models: dict[str, dict[str, Any]] = field(default_factory=dict)
     jobs: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -182,7 +182,8 @@ def _job(pb: Any, hub: Hub, identity: str) -> Any:
         inner.job_state, inner.failure_reason = pb.JobState.Value("JOB_STATE_FAILED"), known["failure"]
     else:
         inner.job_state = pb.JobState.Value("JOB_STATE_DONE")
-        known.setdefault("made", _make(hub, identity, kind, inner))
+        if "made" not in known:
+            known["made"] = _make(hub, identity, kind, inner)
     made = known.get("made") or known.setdefault(
         "target", hub.add_model(b"", "waiting.dlc", "MODEL_TYPE_QNN_DLC", identity)
     )
@@ -193,7 +194,8 @@ def _job(pb: Any, hub: Hub, identity: str) -> Any:
 
 def _make(hub: Hub, identity: str, kind: str, inner: Any) -> str:
     source = inner.models.models[0] if kind == "link_job" else inner.model
-    content = hub.make(kind, hub.models[source.model_id]["content"], inner.options)
+    device = inner.device.name if kind == "link_job" else ""
+    content = hub.make(kind, hub.models[source.model_id]["content"], inner.options, device)
     suffix = {"link_job": "bin", "compile_job": "dlc", "quantize_job": "onnx"}[kind]
     word = {"bin": "QNN_CONTEXT_BINARY", "dlc": "QNN_DLC", "onnx": "ONNX"}[suffix]
     stem = re.sub(r"\.\w+$", "", inner.name or "model")
