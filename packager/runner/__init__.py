@@ -99,7 +99,7 @@ def _made(
             "target": chain.target(abi),
             "kind": kind,
             "chain": chain.model_dump(mode="json"),
-            "flags": [chain.compile_flags(kind), chain.link_flags(kind)],
+            "flags": [chain.compile_flags(kind, abi), chain.link_flags(kind)],
             "compiler": compiler,
         }
     )
@@ -139,7 +139,11 @@ def _compile(compilation: Compilation, chain: Toolchain, kind: Made, name: str) 
         own_c_library.compile_parts(compilation, chain, kind, name, units)
         return
     target = ["-target", chain.target(compilation.abi)]
-    compiling = [*target, *chain.compile_flags(kind), f"-ffile-prefix-map={compilation.folder}=."]
+    compiling = [
+        *target,
+        *chain.compile_flags(kind, compilation.abi),
+        f"-ffile-prefix-map={compilation.folder}=.",
+    ]
     if kind == "static":
 
         def one(unit: str) -> str:

@@ -64,7 +64,7 @@ def compile_parts(
     headers = importlib.resources.files("ziglang").joinpath("lib", "include")
     target = ["-target", chain.target(compilation.abi), "-nostdlibinc"]
     flags = [
-        *target, *chain.compile_flags(made), f"-ffile-prefix-map={compilation.folder}=.",
+        *target, *chain.compile_flags(made, compilation.abi), f"-ffile-prefix-map={compilation.folder}=.",
         "-fPIE" if made == "program" else "-fPIC", "-isystem", _INCLUDE, "-isystem", str(headers),
     ]  # fmt: skip
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib.metadata
 from typing import Literal
 
+from pydantic import Field
+
 from packager import resources
 from packager.catalog import Abi, table
 from packager.errors import InputUnavailable
@@ -24,6 +26,7 @@ class Toolchain(Frozen):
     platform: str
     doctor: str
     flags: tuple[str, ...]
+    machine_flags: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     program_flags: tuple[str, ...]
     shared_flags: tuple[str, ...]
     static_flags: tuple[str, ...]
@@ -37,10 +40,11 @@ class Toolchain(Frozen):
         """What the compiler calls the ABI."""
         return f"{abi.zig}{self.api_level or ''}"
 
-    def compile_flags(self, made: Made) -> tuple[str, ...]:
+    def compile_flags(self, made: Made, abi: Abi) -> tuple[str, ...]:
         """The compiler's flags for what is made; the linker's too where one step does both."""
         common = table("toolchains")["common"]
-        flags = (*common["flags"], *(() if made == "program" else common["library_flags"]), *self.flags)
+        library = () if made == "program" else common["library_flags"]
+        flags = (*common["flags"], *library, *self.flags, *self.machine_flags.get(abi.machine, ()))
         return flags if self.c_library and made != "static" else (*flags, *self._kind_flags(made))
 
     def link_flags(self, made: Made) -> tuple[str, ...]:

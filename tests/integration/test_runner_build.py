@@ -16,6 +16,8 @@ from packager.store import Store
 
 pytest_plugins = ["runner_kit"]
 
+SMALL = 150_000
+
 
 def test_two_builds_in_different_folders_have_the_same_bytes(store, tmp_path):
     abi, other = catalog.abis()["x86_64-linux-clang"], Store(tmp_path / "another place")
@@ -58,6 +60,11 @@ def test_a_linux_runner_is_hardened_and_starts_on_old_systems(store, abi, machin
         for name in binary.libraries
     )
     assert str(store.root).encode() not in path.read_bytes()
+
+
+@pytest.mark.parametrize("abi", ["oe-linux-gcc11.2", "x86_64-linux-clang", "android-arm64", "qnx-aarch64"])
+def test_a_runner_is_small_enough_for_any_package(store, abi):
+    assert compiled(store, abi)[0].blob.size < SMALL
 
 
 def test_a_windows_runner_is_for_arm64_and_needs_only_system_libraries(store):
