@@ -15,9 +15,12 @@ from pathlib import Path
 from packager.bundle import Bundle
 from packager.errors import HexpackError, InputUnavailable, VerificationFailed
 from packager.facts.archive import read_archive
+from packager.facts.listing import Listing
+from packager.facts.reading import opened
+from packager.facts.tar import tar_entries
 from packager.facts.types import ArchiveMember
 from packager.files import Blob, digest, written_whole
-from packager.formats import Rearranged, Signed, by_id
+from packager.formats import Rearranged, Sealed, Signed, Wrapped, by_id
 from packager.model import Frozen
 from packager.plan_model import PackagePlan, TargetPlan
 from packager.signing_key import SigningKey, debug_key
@@ -52,8 +55,8 @@ class Emission:
     ) -> Written:
         """Write one package, sign it if its form has signatures, and read it back.
 
-        Without a key it is signed with one for trying things out. Raises VerificationFailed if a file is
-        missing in it.
+        Without a key, forms that must have a signature are signed with one for trying things out. Raises
+        VerificationFailed if a file is missing in it.
         """
         path = self._folder / package.file_name
         form = by_id(package.format)
@@ -61,10 +64,13 @@ class Emission:
             form.write(plan, bundle, out, epoch=epoch)
             if isinstance(form, Signed):
                 form.sign(out, key or debug_key(plan.package.name))
+            elif key and isinstance(form, Sealed):
+                form.seal(out, key)
+        members = _wrapped_members(path, form) if isinstance(form, Wrapped) else _members(path)
         if isinstance(form, Rearranged):
-            _verify_places(path, bundle, form.places(plan, bundle))
+            _verify_places(path, bundle, form.places(plan, bundle), members)
         else:
-            _verify_closure(path, bundle)
+            _verify_closure(path, bundle, members)
         done = Written(file_name=package.file_name, format=package.format, blob=digest(path))
         self._written.append(done)
         return done
@@ -155,9 +161,8 @@ def _alive(process: int, folder: Path) -> bool:
     return True
 
 
-def _verify_closure(path: Path, bundle: Bundle) -> None:
+def _verify_closure(path: Path, bundle: Bundle, members: Mapping[str, ArchiveMember]) -> None:
     """Every file of the bundle is in the finished archive, with its size and under one prefix."""
-    members = _members(path)
     anchor = bundle.files[0].path
     prefixes = [
         name.removesuffix(anchor) for name in members if name == anchor or name.endswith(f"/{anchor}")
@@ -169,12 +174,13 @@ def _verify_closure(path: Path, bundle: Bundle) -> None:
         ):
             return
     prefix = prefixes[0] if prefixes else ""
-    _verify_places(path, bundle, {file.path: prefix + file.path for file in bundle.files})
+    _verify_places(path, bundle, {file.path: prefix + file.path for file in bundle.files}, members)
 
 
-def _verify_places(path: Path, bundle: Bundle, places: Mapping[str, str]) -> None:
+def _verify_places(
+    path: Path, bundle: Bundle, places: Mapping[str, str], members: Mapping[str, ArchiveMember]
+) -> None:
     """Every file with a place stands there in the finished archive, with its size."""
-    members = _members(path)
     sizes = {inside: getattr(members.get(place), "size", None) for inside, place in places.items()}
     wrong = [
         f"{file.path}: found {sizes[file.path]} bytes, wanted {file.blob.size}"
@@ -191,6 +197,13 @@ def _verify_places(path: Path, bundle: Bundle, places: Mapping[str, str]) -> Non
 
 def _members(path: Path) -> dict[str, ArchiveMember]:
     return {member.name.removeprefix("./"): member for member in read_archive(path).members}
+
+
+def _wrapped_members(path: Path, form: Wrapped) -> dict[str, ArchiveMember]:
+    """The members of the archive inside a package."""
+    with opened(path) as (package, size), form.wrapped(package) as stream:
+        entries = tar_entries(stream, Listing(path, size))
+        return {entry.member.name.removeprefix("./"): entry.member for entry in entries}
 
 
 def unchanged(out: Path, packages: Sequence[Written]) -> bool:

@@ -142,6 +142,21 @@ def written_whole(path: Path, mode: int = 0o644) -> Iterator[BinaryIO]:
         raise
 
 
+def insert(stream: BinaryIO, at: int, content: bytes) -> None:
+    """Put bytes into a file; what lies behind `at` is moved in blocks, from the end."""
+    start = stream.seek(0, os.SEEK_END)
+    while start > at:
+        size = min(BLOCK, start - at)
+        start -= size
+        stream.seek(start)
+        moved = stream.read(size)
+        stream.seek(start + len(content))
+        stream.write(moved)
+    stream.seek(at)
+    stream.write(content)
+    stream.seek(0, os.SEEK_END)
+
+
 def write_text(path: Path, text: str) -> None:
     """Write UTF-8 with `\\n` line ends on every host, whole or not at all."""
     with written_whole(path) as stream:

@@ -19,6 +19,7 @@ _Series = Annotated[str, StringConstraints(pattern=r"^[a-z]+$", max_length=40)]
 _FolderAddress = Annotated[
     str, StringConstraints(pattern=r"^https://[^\s\"'\\;$]+[^\s\"'\\;$/]$", max_length=500)
 ]
+_Root = Annotated[str, StringConstraints(pattern=r"^(/|(/[A-Za-z0-9_+-][A-Za-z0-9._+-]*)+)$", max_length=200)]
 IN_IMAGE = "image"
 _FileOrImage = Annotated[
     str, StringConstraints(pattern=rf"^({IN_IMAGE}|(/[A-Za-z0-9._+-]+)+)$", max_length=200)
@@ -121,6 +122,34 @@ class YoctoSettings(Frozen):
     )
 
 
+class SwuSettings(Frozen):
+    """`swu`: an update for SWUpdate."""
+
+    root: _Root = Field(
+        description="Folder of the device below which usr/lib and usr/bin are, where the files are unpacked",
+        examples=["/"],
+    )
+
+
+class MenderSettings(Frozen):
+    """`mender`: an artifact for Mender's update module `directory`."""
+
+    folder: Folder | None = Field(
+        default=None,
+        description="Folder of the device that the tree replaces; absent: /data/<name of the package>",
+        examples=["/data/text-direction"],
+    )
+
+
+class RaucSettings(Frozen):
+    """`rauc`: a bundle for RAUC."""
+
+    slot: MachineName = Field(
+        description="Class of the slots of the device that the application's file system is in",
+        examples=["appfs"],
+    )
+
+
 class FormatSettings(Frozen):
     """`[formats]`: settings of package formats, for all targets that ask for them."""
 
@@ -131,3 +160,6 @@ class FormatSettings(Frozen):
     yocto: YoctoSettings = Field(description="The layer of `yocto` packages")
     oci: OciSettings = Field(description="The container image of `oci` and `compose` packages")
     compose: ComposeSettings = Field(description="The app of `compose` packages and its needs")
+    swu: SwuSettings = Field(description="The update of `swu` packages")
+    mender: MenderSettings = Field(description="The artifact of `mender` packages")
+    rauc: RaucSettings = Field(description="The bundle of `rauc` packages")

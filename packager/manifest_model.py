@@ -225,8 +225,8 @@ class Settings(Frozen):
     )
     signing: Signing | None = Field(
         default=None,
-        description="What packages are signed with whose form has signatures inside; absent: an apk by a key "
-        "for trying things out, the others not at all",
+        description="What packages are signed with whose form has signatures inside; absent: an apk and a "
+        "rauc bundle by a key for trying things out, the others not at all",
         examples=[{"keystore": "release.p12", "password": {"env": "KEYSTORE_PASSWORD"}}],
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Sequence
 
 from packager import catalog
@@ -12,6 +13,7 @@ from packager.manifest_model import Manifest, Target
 _Add = Callable[[tuple[str | int, ...], str, str], None]
 _Location = tuple[str | int, ...]
 _MACHINES = "machines"
+_BOARD = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")  # a name in libconfig's grammar
 
 
 def refuse_without_settings(
@@ -46,6 +48,20 @@ def refuse_unknown_machines(manifest: Manifest, add: _Add) -> None:
 def _refuse_without_machines(
     manifest: Manifest, socs: Sequence[Soc], row: FormatRow, at: _Location, add: _Add
 ) -> None:
+    named = [name for soc in socs for name in manifest.formats.machines.get(soc.id, ())]
+    if row.id == "rauc" and len(set(named)) > 1:
+        add(
+            at,
+            f"a RAUC bundle fits boards of one name, and these are {', '.join(named)}",
+            "give each board a target of its own, or all of them one name",
+        )
+    for name in named if row.id == "swu" else ():
+        if not _BOARD.fullmatch(name):
+            add(
+                at,
+                f'sw-description cannot name the board "{name}"',
+                "SWUpdate takes letters, digits, - and _, first a letter",
+            )
     for soc in socs:
         if soc.id not in manifest.formats.machines:
             add(

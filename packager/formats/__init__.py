@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 from collections.abc import Mapping
 from typing import BinaryIO, Protocol, cast, runtime_checkable
 
 from packager.bundle import Bundle
 from packager.errors import ManifestError, nearest
+from packager.facts.reading import Readable
 from packager.plan_model import TargetPlan
 from packager.signing_key import SigningKey
 
@@ -35,11 +37,27 @@ class Rearranged(Protocol):
 
 
 @runtime_checkable
+class Wrapped(Protocol):
+    """A format whose files are in an archive inside the package, which is read back in its place."""
+
+    def wrapped(self, package: BinaryIO) -> contextlib.AbstractContextManager[Readable]:
+        """The tar inside a finished package, perhaps compressed."""
+
+
+@runtime_checkable
 class Signed(Protocol):
     """A format whose packages carry their signature inside."""
 
     def sign(self, package: BinaryIO, key: SigningKey) -> None:
         """Sign what was written; the stream is readable, writable and seekable."""
+
+
+@runtime_checkable
+class Sealed(Protocol):
+    """A format that has room for a signature, and is whole without one."""
+
+    def seal(self, package: BinaryIO, key: SigningKey) -> None:
+        """Sign what was written with the user's key; the stream is readable, writable and seekable."""
 
 
 # Where the writer of each format of `targets/formats.toml` is; a module is imported when it is used.
@@ -57,6 +75,9 @@ _WRITERS = {
     "oci": "oci:Oci",
     "compose": "compose:Compose",
     "yocto": "yocto:Yocto",
+    "swu": "swu:Swu",
+    "mender": "mender:Mender",
+    "rauc": "rauc:Rauc",
 }
 
 

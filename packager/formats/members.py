@@ -47,10 +47,11 @@ class Member(NamedTuple):
 
 
 def members_below(root: str, bundle: Bundle) -> list[Member]:
-    """The files and links of a bundle below the folder `root`."""
+    """The files and links of a bundle below the folder `root`; "" is the top of the archive."""
+    above = f"{root}/" if root else ""
     return [
-        *(Member(f"{root}/{file.path}", file.mode, content=file) for file in bundle.files),
-        *(Member(f"{root}/{link.path}", 0o777, target=link.target) for link in bundle.links),
+        *(Member(f"{above}{file.path}", file.mode, content=file) for file in bundle.files),
+        *(Member(f"{above}{link.path}", 0o777, target=link.target) for link in bundle.links),
     ]
 
 

@@ -8,7 +8,6 @@ update of the model costs a device the model's layer only.
 from __future__ import annotations
 
 import datetime
-import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, BinaryIO, NamedTuple, cast
 
@@ -20,7 +19,7 @@ from packager.formats.gzip_stream import gzip_stream
 from packager.formats.installed import one_line, tree_and_command
 from packager.formats.members import Member, in_order, planned_name
 from packager.formats.oci_layout import IMAGE_MANIFEST, Layout, descriptor_of
-from packager.formats.tar_stream import Sink, write_tar, zstd_frame
+from packager.formats.tar_stream import DigestingSink, write_tar, zstd_frame
 from packager.plan_model import PackagePlan, TargetPlan
 
 _CONFIG = "application/vnd.oci.image.config.v1+json"
@@ -190,17 +189,6 @@ def _write_layer(
 ) -> Layer:
     packed = gzip_stream if compression == "gzip" else zstd_frame
     with layout.new_blob() as out, packed(cast("BinaryIO", out)) as stream:
-        inside = _Digesting(stream)
+        inside = DigestingSink(stream)
         write_tar(inside, in_order(members, folders=True), epoch=epoch, dialect="pax")
-    return Layer(f"{_LAYER}+{compression}", out.blob, inside.hash.hexdigest(), about)
-
-
-class _Digesting:
-    """Passes bytes on and knows their digest."""
-
-    def __init__(self, out: Sink) -> None:
-        self._out, self.hash = out, hashlib.sha256()
-
-    def write(self, data: bytes, /) -> None:
-        self.hash.update(data)
-        self._out.write(data)
+    return Layer(f"{_LAYER}+{compression}", out.blob, inside.sha256, about)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import tarfile
 from collections.abc import Iterable, Iterator
@@ -21,6 +22,23 @@ class Sink(Protocol):
         """Take all of `data`."""
 
 
+class DigestingSink:
+    """Passes bytes on and knows their digest."""
+
+    def __init__(self, out: Sink) -> None:
+        self._out, self._hash = out, hashlib.sha256()
+
+    def write(self, data: bytes, /) -> None:
+        """Take all of `data`."""
+        self._hash.update(data)
+        self._out.write(data)
+
+    @property
+    def sha256(self) -> str:
+        """Of what has been written so far, in lower-case hex."""
+        return self._hash.hexdigest()
+
+
 def write_tar(out: Sink, members: Iterable[Member], *, epoch: int, dialect: Literal["pax", "gnu"]) -> None:
     """Write members in the order given. Owner is root, every time is `epoch`.
 
@@ -34,6 +52,16 @@ def write_tar(out: Sink, members: Iterable[Member], *, epoch: int, dialect: Lite
                 out.write(block)
             out.write(bytes(-member.size % tarfile.BLOCKSIZE))
     out.write(bytes(2 * tarfile.BLOCKSIZE))
+
+
+def tar_size(members: Iterable[Member], *, epoch: int, dialect: Literal["pax", "gnu"]) -> int:
+    """How many bytes `write_tar` writes for these members."""
+    sizes = (
+        len(_header(member, epoch, dialect))
+        + (member.size + -member.size % tarfile.BLOCKSIZE if member.content is not None else 0)
+        for member in members
+    )
+    return sum(sizes) + 2 * tarfile.BLOCKSIZE
 
 
 def _header(member: Member, epoch: int, dialect: Literal["pax", "gnu"]) -> bytes:

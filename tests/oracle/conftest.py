@@ -36,7 +36,13 @@ def tool() -> Callable[[str], Tool]:
     return found
 
 
-PROVIDED_BY = {"dpkg-deb": "dpkg", "dpkg": "dpkg", "zipinfo": "unzip"}
+PROVIDED_BY = {
+    "dpkg-deb": "dpkg",
+    "dpkg": "dpkg",
+    "zipinfo": "unzip",
+    "unsquashfs": "squashfs-tools",
+    "veritysetup": "cryptsetup-bin",
+}
 
 
 def _run(path: str, arguments: tuple[str | Path, ...]) -> str:

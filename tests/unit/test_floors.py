@@ -24,7 +24,7 @@ FLOORS = {
         "manifest_host",
         "manifest_schema", "diagnostics", "source_map", "toml_errors", "bundle", "plan_model", "naming", "decoder", "log_lines",
     ),
-    2: ("signing_key", "store", "store_leases", "store_keeping", "sources", "compilers"),
+    2: ("signing_key", "cms", "store", "store_leases", "store_keeping", "sources", "compilers"),
     3: ("plan", "plan_linux", "plan_formats", "lock", "lock_reading"),
     4: ("rules",),
     5: ("runtime_config", "runner", "layouts", "android", "parts"),

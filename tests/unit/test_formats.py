@@ -29,9 +29,22 @@ from tests.make.unpack import (
 
 EPOCH = 1_700_000_000
 OF_ANDROID = ("adb", "aar")  # other trees than Linux has; tests/oracle/test_a*_oracle.py
-FORMATS = ("tar.gz", "tar.zst", "deb", "ipk", "rpm", "zip", "oci", "compose", "yocto")
+FORMATS = (
+    "tar.gz",
+    "tar.zst",
+    "deb",
+    "ipk",
+    "rpm",
+    "zip",
+    "oci",
+    "compose",
+    "yocto",
+    "swu",
+    "mender",
+    "rauc",
+)
 OF_WINDOWS = ("nupkg",)
-EXTENSIONS = {"oci": ".oci.tar", "compose": "-compose.tar", "yocto": "-meta.tar.gz"}
+EXTENSIONS = {"oci": ".oci.tar", "compose": "-compose.tar", "yocto": "-meta.tar.gz", "rauc": ".raucb"}
 
 
 @pytest.fixture

@@ -116,6 +116,9 @@ SECTIONS = {
     "[formats.oci]": "OciSettings",
     "[formats.compose]": "ComposeSettings",
     "[formats.yocto]": "YoctoSettings",
+    "[formats.swu]": "SwuSettings",
+    "[formats.mender]": "MenderSettings",
+    "[formats.rauc]": "RaucSettings",
     "[[allow]]": "Allow",
 }
 

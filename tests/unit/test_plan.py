@@ -279,3 +279,17 @@ def test_a_recipe_that_fetches_a_package_needs_that_package(tmp_path):
 
     assert "the recipe would fetch a tar.gz package" in refusal(tmp_path, targets + settings)
     assert planned(tmp_path, targets.replace('["yocto"]', '["yocto", "tar.gz"]') + settings).targets
+
+
+@pytest.mark.parametrize(
+    ("form", "boards", "says"),
+    [
+        ("rauc", ["evk", "other"], "a RAUC bundle fits boards of one name, and these are evk, other"),
+        ("swu", ["9075.evk"], 'sw-description cannot name the board "9075.evk"'),
+    ],
+)
+def test_a_board_that_an_updater_cannot_name_is_shown_at_the_format(tmp_path, form, boards, says):
+    settings = f"[formats]\nmachines = {{ qcs9075 = {boards} }}\n"
+    targets = f'[[targets]]\nsoc = ["qcs9075"]\nos = "linux"\nformats = ["{form}"]\n'
+
+    assert says in refusal(tmp_path, targets + settings)
