@@ -20,8 +20,9 @@ void step_note(struct step *step, const char *format, ...)
     }
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(step->found[step->found_count++], STEP_TEXT, format, arguments);
+    vsnprintf(step->found[step->found_count], STEP_TEXT, format, arguments);
     va_end(arguments);
+    make_visible(step->found[step->found_count++]);
 }
 
 void step_ok(struct step *step)
@@ -198,6 +199,31 @@ static enum status examine(struct doctor *doctor)
     return RUN_OK;
 }
 
+/* ---- the end that is not ours ---- */
+
+static struct {
+    struct doctor *doctor;
+    FILE *out;
+} ending;
+
+/* A library of the vendor's that crashes or hangs is a finding, and what was found before is to be told. */
+static void tell_what_is_known(void)
+{
+    struct doctor *doctor = ending.doctor;
+    bool asked = platform_interrupted();
+    if (!doctor)
+        return;
+    if (doctor->trying < STEPS) {
+        struct step *step = &doctor->steps[doctor->trying];
+        step_note(step, asked ? "no answer before the interruption" : "the vendor's library ended the process");
+        step_fail(step, RUN_BACKEND, doctor_fix(doctor, "no-answer"), "an answer");
+    }
+    enum step_id failed = first_failure(doctor);
+    doctor_report(ending.out, doctor, failed);
+    fclose(ending.out);
+    _Exit(asked ? RUN_INTERRUPTED : failed < STEPS ? (int)doctor->steps[failed].status : RUN_DEFECT);
+}
+
 enum status doctor_run(FILE *out, const struct options *options)
 {
     struct doctor *doctor = calloc(1, sizeof *doctor);
@@ -206,8 +232,14 @@ enum status doctor_run(FILE *out, const struct options *options)
         return RUN_DEFECT;
     }
     doctor->options = options;
+    doctor->trying = STEPS;
+    ending.doctor = doctor;
+    ending.out = out;
+    platform_watch_interrupts(tell_what_is_known, 1);
+    atexit(platform_last_act);
     doctor->system = doctor_system();
     enum status status = examine(doctor);
+    ending.doctor = NULL;
     if (status) {
         say("out of memory");
     } else {

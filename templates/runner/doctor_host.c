@@ -94,6 +94,7 @@ void doctor_transport(struct doctor *doctor)
 {
     struct step *step = &doctor->steps[STEP_TRANSPORT];
     const char *name = doctor_first(doctor, "transport");
+    doctor->trying = STEP_TRANSPORT;
     bool driver = doctor_first(doctor, "service") != NULL;
     bool loaded = driver ? load_from_driver(doctor, name) : load_by_name(doctor, name);
     step->inferred = true;
@@ -111,6 +112,7 @@ void doctor_transport(struct doctor *doctor)
 
 static bool check_backend(struct doctor *doctor)
 {
+    doctor->trying = STEP_BACKEND;
     struct step *step = &doctor->steps[STEP_BACKEND];
     struct fault fault = {0};
     if (!doctor->config) {
@@ -205,6 +207,7 @@ static bool check_device(struct doctor *doctor, bool backend)
         step_skip(step, STEP_UNKNOWN, "not tried: the compute DSP does not run");
         return false;
     }
+    doctor->trying = STEP_DEVICE;
     uint32_t simulated = simulator ? simulated_soc(doctor->config, &doctor->choice) : 0;
     if (session_create_device(&doctor->session, simulated, &fault)) {
         step_fault(step, &fault);
@@ -227,6 +230,7 @@ static void check_context(struct doctor *doctor, bool device, bool chosen)
                   device ? "no model of the package is for this device" : "there is no device");
         return;
     }
+    doctor->trying = STEP_CONTEXT;
     enum asset asset = doctor->choice.asset;
     enum status status = asset_open(&doctor->session, &doctor->choice, &doctor->model, &fault);
     const struct graph *graph = doctor->model.graphs;

@@ -12,7 +12,7 @@
 
 #include "doctor_steps.h"
 
-enum { GROUPS = 64 };
+enum { GROUPS = 1024 };
 
 /* Android by what is there and not by the compiler, so that the tree of a phone can be examined elsewhere. */
 const char *doctor_system(void)

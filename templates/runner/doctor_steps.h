@@ -60,6 +60,7 @@ struct doctor {
     const struct options *options;
     const char *system; /* linux, android, qnx, windows */
     struct step steps[STEPS];
+    enum step_id trying; /* what may crash or hang; STEPS: nothing */
     struct config *config; /* NULL when there is none to read */
     const struct compute *unit; /* of config: the npu if it is listed */
     struct search search;

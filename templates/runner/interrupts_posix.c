@@ -37,6 +37,7 @@ static struct {
     pthread_t thread;
     volatile sig_atomic_t running;
     void (*last)(void);
+    int requests; /* the one of them that ends the process */
 } watcher;
 
 static void tell(unsigned char number)
@@ -97,19 +98,19 @@ static void limit_time(void)
     alarm((GRACE_MS + 999) / 1000);
 }
 
-/* The first request is for main to see. The second, a crash and an exit by a library end the process, and this is
- * what can still be done. */
+/* Earlier requests are for main to see. The last, a crash and an exit by a library end the process, and this is what
+ * can still be done. */
 static void *watch(void *unused)
 {
     unsigned char number = END;
     (void)unused;
-    for (int requests = 0; requests < 2;) {
+    for (int requests = 0; requests < watcher.requests;) {
         ssize_t count = read(watcher.said[0], &number, 1);
         if (count < 0 && errno == EINTR)
             continue;
         if (count != 1)
             return NULL;
-        requests = number == END ? 2 : requests + 1;
+        requests = number == END ? watcher.requests : requests + 1;
     }
     if (number != END)
         limit_time();
@@ -129,9 +130,10 @@ static bool make_pipe(int ends[2])
     return true;
 }
 
-static void start_watcher(void (*last)(void))
+static void start_watcher(void (*last)(void), int requests)
 {
     watcher.last = last;
+    watcher.requests = requests;
     if (!make_pipe(watcher.said) || !make_pipe(watcher.done))
         return;
     /* A full pipe is full of requests: one more changes nothing, and a handler must not wait. */
@@ -148,10 +150,10 @@ static void handle(int number, void (*handler)(int), struct sigaction *before)
         sigaction(number, &action, NULL);
 }
 
-void platform_watch_interrupts(void (*last)(void))
+void platform_watch_interrupts(void (*last)(void), int requests)
 {
     struct sigaction before;
-    start_watcher(last);
+    start_watcher(last, requests);
     for (size_t i = 0; i < sizeof REQUESTS / sizeof *REQUESTS; i++)
         handle(REQUESTS[i], request, &before);
     for (size_t i = 0; i < sizeof FAILED_WRITES / sizeof *FAILED_WRITES; i++)

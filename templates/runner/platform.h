@@ -101,9 +101,9 @@ uint64_t platform_now_us(void);
 bool platform_peak_memory(uint64_t *bytes);
 
 /* From now on a request to end the process (SIGINT and its kin, Ctrl-C, a console that closes) is remembered, and
- * a reader who goes away (SIGPIPE) is a write that fails. A second request and a crash do end the process, but call
- * `last` first, once, in a thread that main does not wait for; it has a few seconds. */
-void platform_watch_interrupts(void (*last)(void));
+ * a reader who goes away (SIGPIPE) is a write that fails. Request number `requests` and a crash do end the process, but
+ * call `last` first, once, in a thread that main does not wait for; it has a few seconds. */
+void platform_watch_interrupts(void (*last)(void), int requests);
 bool platform_interrupted(void);
 /* Calls `last` where a library ends the process by exit(); for atexit. */
 void platform_last_act(void);

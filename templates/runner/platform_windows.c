@@ -368,6 +368,7 @@ bool platform_peak_memory(uint64_t *bytes)
 
 static volatile LONG interrupted, ended;
 static void (*last_act)(void);
+static LONG last_request;
 
 /* Longer than Windows waits for a program whose console closes. */
 enum { GRACE_MS = 60000 };
@@ -382,12 +383,12 @@ void platform_last_act(void)
  * soon as this returns, so it leaves that to main. */
 static BOOL WINAPI remember(DWORD event)
 {
-    bool first = InterlockedExchange(&interrupted, 1) == 0;
+    bool last = InterlockedIncrement(&interrupted) >= last_request;
     if (event != CTRL_C_EVENT && event != CTRL_BREAK_EVENT)
         Sleep(GRACE_MS);
-    if (!first)
+    if (last)
         platform_last_act();
-    return first;
+    return !last;
 }
 
 static LONG WINAPI crash(EXCEPTION_POINTERS *unused)
@@ -397,9 +398,10 @@ static LONG WINAPI crash(EXCEPTION_POINTERS *unused)
     return EXCEPTION_CONTINUE_SEARCH;
 }
 
-void platform_watch_interrupts(void (*last)(void))
+void platform_watch_interrupts(void (*last)(void), int requests)
 {
     last_act = last;
+    last_request = requests;
     SetConsoleCtrlHandler(remember, TRUE);
     SetUnhandledExceptionFilter(crash);
 }

@@ -5,6 +5,8 @@
 
 /* Executions with plain buffers that shared ones are compared with, at most. */
 enum { PLAIN_EXECUTIONS = 100 };
+/* One ends the run in order, and another the process. */
+enum { REQUESTS_TO_END = 2 };
 
 /* ---- opening ---- */
 
@@ -52,7 +54,7 @@ enum status run_save(struct run *run, const struct options *options, struct faul
 {
     *run = (struct run){.options = options};
     run->steps = (struct handle_steps){.context = run, .described = save, .interrupted = platform_interrupted};
-    platform_watch_interrupts(power_release_last);
+    platform_watch_interrupts(power_release_last, REQUESTS_TO_END);
     return open_model(run, &run->steps, fault);
 }
 
@@ -270,7 +272,7 @@ enum status run_execute(struct run *run, const struct options *options, struct f
     *run = (struct run){.options = options};
     if (!power_guard())
         return fault_memory(fault);
-    platform_watch_interrupts(power_release_last);
+    platform_watch_interrupts(power_release_last, REQUESTS_TO_END);
     run->steps = (struct handle_steps){.context = run,
                                        .described = open_files,
                                        .opening = open_profile,

@@ -3,6 +3,7 @@
  * a line in the file STAND_IN_JOURNAL. The model doubles x, float32 [2, 2], and adds w where there is a
  * second input; of another data type it gives x back as it is. */
 #define _DEFAULT_SOURCE
+#include <locale.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -105,7 +106,10 @@ static qnn_error backend_create(qnn_handle log, const struct qnn_config **config
     (void)config;
     *backend = (qnn_handle)(uintptr_t)2;
     puts("a vendor's greeting on standard output");
-    return 0;
+    note("backendCreate");
+    if (setting("LOCALE", 0))
+        setlocale(LC_ALL, "");
+    return setting("BACKEND_ERROR", 0);
 }
 
 static qnn_error backend_free(qnn_handle backend)
@@ -524,7 +528,8 @@ static struct qnn_tensor *describe(char *place, const char *name)
 
 static qnn_error get_metadata(qnn_handle context, const void *binary, uint64_t size, const struct qnn_binary_info **info)
 {
-    static const char *const NAMES[GRAPHS] = {"first", "second", "third"};
+    const char *named = getenv("STAND_IN_GRAPH_NAME");
+    const char *const NAMES[GRAPHS] = {named ? named : "first", "second", "third"};
     (void)context;
     (void)binary;
     (void)size;

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 import struct
 import subprocess
 import tempfile
@@ -222,6 +223,29 @@ def board(hexrun: Path, stand_in: Path, transport: Path, stub: Path) -> Iterator
     with tempfile.TemporaryDirectory(prefix="board-") as folder:
         Path(folder).chmod(0o755)
         yield Board(Path(folder), hexrun, stand_in, transport, stub)
+
+
+@pytest.mark.parametrize("fault", [signal.SIGSEGV, signal.SIGABRT, 0], ids=["crash", "abort", "exit"])
+@pytest.mark.parametrize(
+    ("call", "step"),
+    [("backendCreate", "backend"), ("deviceCreate", "device"), ("contextCreateFromBinary", "context")],
+)
+def test_a_library_that_ends_the_process_is_a_finding_like_any_other(board, call, step, fault):
+    examined = board.examine("--json", TROUBLE=call, SIGNALS=int(fault))
+
+    assert (examined.code, examined.first) == (4, step)
+    assert "the vendor's library ended the process" in examined.found(step)
+    assert examined.step("node")["verdict"] == "ok"
+    assert "crashed or hung" in examined.step(step)["fix"]
+
+
+def test_a_step_that_hangs_is_told_when_the_doctor_is_interrupted(board):
+    ran = board.examine("--json", TROUBLE="deviceCreate", SIGNALS=f"{int(signal.SIGINT)} 99").ran
+
+    assert ran.code == 130
+    assert ran.document["first_failure"] == "device"
+    device = next(step for step in ran.document["steps"] if step["step"] == "device")
+    assert "no answer before the interruption" in device["found"]
 
 
 REFUSED = {"DEVICE_ERROR": 14001}
