@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "qnn_abi.h"
+#include "status.h"
 
 static struct {
     atomic_flag busy; /* the backend logs from its own threads too */
@@ -32,6 +33,7 @@ void backend_log_callback(const char *format, uint32_t level, uint64_t timestamp
     vsnprintf(text, sizeof text, format, arguments);
     for (size_t length = strlen(text); length && strchr(" \r\n", text[length - 1]);)
         text[--length] = '\0';
+    make_visible(text);
     enter();
     memcpy(ring.lines[ring.count++ % LOG_LINES], text, sizeof text);
     leave();

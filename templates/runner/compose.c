@@ -20,6 +20,7 @@ static enum status open_dlc(const struct libraries *libraries, const char *path,
     qnn_error code = system->call.dlc_create_from_file(model->log, path, &model->dlc);
     if (!code)
         return RUN_OK;
+    model->dlc = NULL;
     fault_from_backend(fault, code, "the QNN System library cannot read the DLC (systemDlcCreateFromFile)");
     fault_evidence(fault, "%s", path);
     return RUN_BACKEND;

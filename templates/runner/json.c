@@ -1,6 +1,7 @@
 #include "json.h"
 
 #include <math.h>
+#include <string.h>
 
 /* The length of the well-formed UTF-8 sequence at `text`, or 0. */
 static size_t sequence(const unsigned char *text)
@@ -117,11 +118,19 @@ void json_signed(struct json *json, const char *key, int64_t value)
 
 void json_real(struct json *json, const char *key, double value)
 {
+    char text[48];
     before(json, key);
-    if (isfinite(value))
-        fprintf(json->out, "%.9g", value);
-    else
+    if (!isfinite(value)) {
         fputs("null", json->out);
+        return;
+    }
+    snprintf(text, sizeof text, "%.9g", value);
+    /* A library may have set a locale in which the point is something else, of one byte or more. */
+    for (const char *at = text; *at; at++)
+        if (strchr("0123456789+-e", *at))
+            fputc(*at, json->out);
+        else if (at[1] >= '0' && at[1] <= '9')
+            fputc('.', json->out);
 }
 
 void json_bool(struct json *json, const char *key, bool value)

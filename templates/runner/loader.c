@@ -12,6 +12,12 @@ static enum status set_dsp_path(const struct config *config, struct fault *fault
     enum status status = config_resolve(config, config->dsp, "folder of DSP libraries", folder, sizeof folder, fault);
     if (status)
         return status;
+    if (strchr(folder, ';')) {
+        fault_set(fault, RUN_UNAVAILABLE, "FastRPC would not find the folder of DSP libraries");
+        fault_evidence(fault, "found a ; in %s, which parts folders", folder);
+        fault_fix(fault, "install the package in a folder without ; in its path");
+        return RUN_UNAVAILABLE;
+    }
     for (size_t i = 0; i < sizeof VARIABLES / sizeof *VARIABLES; i++)
         if (!platform_prepend_path(VARIABLES[i], folder))
             return fault_memory(fault);

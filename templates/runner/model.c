@@ -156,8 +156,10 @@ static enum status read_metadata(struct model *model, const char *path, struct f
 {
     const struct qnn_binary_info *info = NULL;
     qnn_error code = model->system->call.context_create(&model->description);
-    if (code)
+    if (code) {
+        model->description = NULL;
         return fault_from_backend(fault, code, "the QNN System library refuses to start");
+    }
     code = model->system->call.context_get_metadata(model->description, model->binary.data, model->binary.size, &info);
     if (code) {
         fault_from_backend(fault, code, "%s is not a context binary that this release can read", path);

@@ -1,5 +1,6 @@
 #include "report.h"
 
+#include <stdarg.h>
 #include <string.h>
 
 #include "decode.h"
@@ -127,18 +128,34 @@ static void json_description(FILE *out, const struct run *run)
     json_close_object(&json);
 }
 
+void text_out(FILE *out, const char *format, ...)
+{
+    char text[PATH_CAPACITY + 2 * FAULT_TEXT];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    char *end = strrchr(format, '\n') ? strrchr(text, '\n') : NULL;
+    if (end)
+        *end = '\0';
+    make_visible(text);
+    fputs(text, out);
+    if (end)
+        fputc('\n', out);
+}
+
 static void text_io(FILE *out, const char *what, const struct graph_io *io)
 {
     for (uint32_t i = 0; i < io->count; i++) {
         const struct tensor *tensor = &io->tensors[i];
         char shape[128];
         shape_text(tensor->shape, tensor->rank, shape, sizeof shape);
-        fprintf(out, "  %-6s %s %s %s", what, tensor->name, tensor->element->name, shape);
+        text_out(out, "  %-6s %s %s %s", what, tensor->name, tensor->element->name, shape);
         const struct quantization *q = &tensor->quantization;
         if (q->known && q->channels)
-            fprintf(out, " = (stored + offset) * scale, %u of each along axis %u", q->channels, q->axis);
+            text_out(out, " = (stored + offset) * scale, %u of each along axis %u", q->channels, q->axis);
         else if (q->known)
-            fprintf(out, " = (stored %+d) * %.9g", q->offset, (double)q->scale);
+            text_out(out, " = (stored %+d) * %.9g", q->offset, (double)q->scale);
         fputc('\n', out);
     }
 }
@@ -150,7 +167,7 @@ void report_description(FILE *out, const struct run *run)
         return;
     }
     for (uint32_t i = 0; i < run->handle->model.graph_count; i++) {
-        fprintf(out, "graph %s\n", run->handle->model.graphs[i].name);
+        text_out(out, "graph %s\n", run->handle->model.graphs[i].name);
         text_io(out, "input", &run->handle->model.graphs[i].inputs);
         text_io(out, "output", &run->handle->model.graphs[i].outputs);
     }
@@ -179,7 +196,7 @@ void report_saved(FILE *out, const struct run *run)
     if (run->options->json)
         json_saved(out, run);
     else
-        fprintf(out, "%s: %llu bytes, %u graphs, for soc_model %u, Hexagon v%u\n", run->saved.file,
+        text_out(out, "%s: %llu bytes, %u graphs, for soc_model %u, Hexagon v%u\n", run->saved.file,
                 (unsigned long long)run->saved.bytes, run->handle->model.graph_count, run->saved.soc_model,
                 run->saved.hexagon);
 }

@@ -16,4 +16,7 @@ void report_shape(struct json *json, const struct tensor *tensor, size_t times);
 /* The backend's log for a person: its lines, and what the codes in them mean. */
 void report_log(FILE *out, const char *indent, char log[LOG_LINES][LOG_LINE], size_t count);
 
+/* A line, or a part of one, with names that come from outside: what only a terminal would obey is left out. */
+void text_out(FILE *out, const char *format, ...) HEXRUN_PRINTF(2, 3);
+
 #endif

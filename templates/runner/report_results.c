@@ -191,7 +191,7 @@ static void json_results(FILE *out, const struct run *run)
 
 static void text_times(FILE *out, const char *what, const struct summary *s)
 {
-    fprintf(out, "%llu x execute%s: min %llu, median %llu, p90 %llu, p99 %llu, max %llu, mean %.1f us\n",
+    text_out(out, "%llu x execute%s: min %llu, median %llu, p90 %llu, p99 %llu, max %llu, mean %.1f us\n",
             (unsigned long long)s->count, what, (unsigned long long)s->min, (unsigned long long)s->median,
             (unsigned long long)s->p90, (unsigned long long)s->p99, (unsigned long long)s->max, s->mean);
 }
@@ -199,16 +199,16 @@ static void text_times(FILE *out, const char *what, const struct summary *s)
 static void text_timings(FILE *out, const struct run *run)
 {
     const struct timings *t = &run->timings;
-    fprintf(out, "load %llu us, create %llu us, first inference %llu us", (unsigned long long)run->handle->load_us,
+    text_out(out, "load %llu us, create %llu us, first inference %llu us", (unsigned long long)run->handle->load_us,
             (unsigned long long)run->handle->create_us, (unsigned long long)t->first);
     if (run->peak_memory)
-        fprintf(out, ", peak memory %.1f MiB", (double)run->peak_memory / (1024 * 1024));
+        text_out(out, ", peak memory %.1f MiB", (double)run->peak_memory / (1024 * 1024));
     fputc('\n', out);
     text_times(out, "", &t->each);
     if (run->lane->shared)
         text_times(out, " with plain buffers instead of shared", &run->sharing.plain);
     if (run->samples.count > 1)
-        fprintf(out, "%zu %s\n", run->samples.count,
+        text_out(out, "%zu %s\n", run->samples.count,
                 run->samples.kind == SAMPLES_BATCH ? "runs of a batch" : "samples");
 }
 
@@ -216,7 +216,7 @@ static void text_likeness(FILE *out, const struct run *run, const struct likenes
 {
     const char *cosine_sample = sample_name(run, likeness->cosine_run);
     const char *error_sample = sample_name(run, likeness->error_run);
-    fprintf(out, "  like its reference: cosine %.9g (wanted %.9g)%s%s, largest difference %.9g at element %zu%s%s\n",
+    text_out(out, "  like its reference: cosine %.9g (wanted %.9g)%s%s, largest difference %.9g at element %zu%s%s\n",
             likeness->cosine, run->compare.min_cosine, cosine_sample ? " in sample " : "",
             cosine_sample ? cosine_sample : "", likeness->max_abs_error, likeness->error_element,
             error_sample ? " of sample " : "", error_sample ? error_sample : "");
@@ -230,31 +230,31 @@ static void text_outputs(FILE *out, const struct run *run)
         char shape[128];
         shown.shape[0] *= (uint32_t)(shown.rank ? batch_of(run) : 1);
         shape_text(shown.shape, shown.rank, shape, sizeof shape);
-        fprintf(out, "output %s %s %s %s\n", shown.name, dtype_name(output->descr), shape,
+        text_out(out, "output %s %s %s %s\n", shown.name, dtype_name(output->descr), shape,
                 *output->file ? output->file : "not written (no --output)");
         if (run->compare.items && run->compare.items[i].worst.compared)
             text_likeness(out, run, &run->compare.items[i].worst);
     }
-    fprintf(out, "sha256 of the outputs %s\n", run->results.sha256);
+    text_out(out, "sha256 of the outputs %s\n", run->results.sha256);
 }
 
 static void text_tree(FILE *out, const char *title, const struct profile_tree *tree)
 {
-    fprintf(out, "profile of %s%s\n", title, tree->count ? "" : ": the backend reports no event");
+    text_out(out, "profile of %s%s\n", title, tree->count ? "" : ": the backend reports no event");
     for (size_t i = 0; i < tree->count; i++) {
         const struct profile_event *event = &tree->events[i];
-        fprintf(out, "  %*s%s %llu %s\n", (int)(2 * event->depth), "", event->name, (unsigned long long)event->value,
+        text_out(out, "  %*s%s %llu %s\n", (int)(2 * event->depth), "", event->name, (unsigned long long)event->value,
                 profile_unit(event->unit));
     }
     if (tree->left_out)
-        fprintf(out, "  and %zu more\n", tree->left_out);
+        text_out(out, "  and %zu more\n", tree->left_out);
 }
 
 static void text_results(FILE *out, const struct run *run)
 {
-    fprintf(out, "%s %s, graph %s\n", run->handle->config->package, run->handle->config->version, run->lane->graph->name);
+    text_out(out, "%s %s, graph %s\n", run->handle->config->package, run->handle->config->version, run->lane->graph->name);
     bool simulated = run->handle->config->simulator && run->handle->unit->unit == UNIT_NPU;
-    fprintf(out, "%s, %s, QAIRT %s%s\n", run->handle->choice.variant->soc, UNIT_WORDS[run->handle->unit->unit], run->handle->libraries.build,
+    text_out(out, "%s, %s, QAIRT %s%s\n", run->handle->choice.variant->soc, UNIT_WORDS[run->handle->unit->unit], run->handle->libraries.build,
             simulated ? ", simulated: times say nothing about a device" : "");
     text_timings(out, run);
     text_outputs(out, run);

@@ -59,9 +59,17 @@ static size_t stem_length(const char *name)
     return dot ? (size_t)(dot - name) : strlen(name);
 }
 
+/* Of the names without their endings, so that folders with other endings have their samples in the same order. */
+static int compare_stems(const char *a, const char *b)
+{
+    size_t la = stem_length(a), lb = stem_length(b);
+    int order = memcmp(a, b, la < lb ? la : lb);
+    return order ? order : (la > lb) - (la < lb);
+}
+
 static bool same_stem(const char *a, const char *b)
 {
-    return stem_length(a) == stem_length(b) && strncmp(a, b, stem_length(a)) == 0;
+    return compare_stems(a, b) == 0;
 }
 
 struct listing_in_work {
@@ -75,7 +83,8 @@ static bool take_name(void *context, const char *name)
     struct listing_in_work *work = context;
     struct listing *listing = work->listing;
     const char *ending = strrchr(name, '.');
-    if (!ending || ending == name || (strcmp(ending, ".npy") != 0 && strcmp(ending, ".raw") != 0))
+    /* A name that begins with a point is hidden, or would lead out of the folder of the outputs. */
+    if (!ending || *name == '.' || (strcmp(ending, ".npy") != 0 && strcmp(ending, ".raw") != 0))
         return true;
     work->too_many = listing->count == SAMPLES_LIMIT;
     if (work->too_many)
@@ -96,9 +105,9 @@ static bool take_name(void *context, const char *name)
     return copy != NULL;
 }
 
-static int by_name(const void *a, const void *b)
+static int by_stem(const void *a, const void *b)
 {
-    return strcmp(*(char *const *)a, *(char *const *)b);
+    return compare_stems(*(char *const *)a, *(char *const *)b);
 }
 
 static enum status list_folder(struct sample_input *input, const struct tensor *tensor, struct fault *fault)
@@ -117,7 +126,7 @@ static enum status list_folder(struct sample_input *input, const struct tensor *
         fault_evidence(fault, "%s: %s", input->path, read ? "it holds no .npy and no .raw file" : problem);
         return RUN_UNAVAILABLE;
     }
-    qsort(listing->names, listing->count, sizeof *listing->names, by_name);
+    qsort(listing->names, listing->count, sizeof *listing->names, by_stem);
     for (size_t i = 1; i < listing->count; i++)
         if (same_stem(listing->names[i - 1], listing->names[i])) {
             fault_set(fault, RUN_REFUSED, "input %.256s has two files for one sample", tensor->name);

@@ -7,14 +7,22 @@ static bool on_npu(const struct session *session)
     return session->libraries->unit->unit == UNIT_NPU;
 }
 
+/* A handle that comes with an error is nothing to give back. */
+static qnn_error taken(qnn_handle *handle, qnn_error code)
+{
+    if (code)
+        *handle = NULL;
+    return code;
+}
+
 enum status session_start(const struct libraries *libraries, struct session *out, struct fault *fault)
 {
     const struct qnn_functions *call = &libraries->backend->call;
     *out = (struct session){.libraries = libraries};
-    qnn_error code = call->log_create(backend_log_callback, QNN_LOG_ERROR, &out->log);
+    qnn_error code = taken(&out->log, call->log_create(backend_log_callback, QNN_LOG_ERROR, &out->log));
     if (code)
         return fault_from_backend(fault, code, "the backend refuses its first call (logCreate)");
-    code = call->backend_create(out->log, NULL, &out->backend);
+    code = taken(&out->backend, call->backend_create(out->log, NULL, &out->backend));
     if (code)
         return fault_from_backend(fault, code, "the backend cannot start (backendCreate)");
     return RUN_OK;
@@ -53,8 +61,8 @@ enum status session_create_device(struct session *session, uint32_t simulated_so
     };
     struct qnn_config custom = {.option = QNN_DEVICE_CONFIG_CUSTOM, .value = &soc};
     const struct qnn_config *configs[] = {&custom, NULL};
-    qnn_error code = session->libraries->backend->call.device_create(session->log, simulated_soc ? configs : NULL,
-                                                                     &session->device);
+    qnn_error code = taken(&session->device, session->libraries->backend->call.device_create(
+                                                 session->log, simulated_soc ? configs : NULL, &session->device));
     if (code)
         return fault_from_backend(fault, code, "the backend cannot open the device (deviceCreate)");
     return RUN_OK;
@@ -130,8 +138,9 @@ enum status session_create_context(struct session *session, struct fault *fault)
 {
     struct settings settings;
     context_settings(session, false, &settings);
-    qnn_error code = session->libraries->backend->call.context_create(
-        session->backend, session->device, settings.count ? settings.list : NULL, &session->context);
+    qnn_error code = taken(&session->context, session->libraries->backend->call.context_create(
+                                                  session->backend, session->device,
+                                                  settings.count ? settings.list : NULL, &session->context));
     if (code)
         return fault_from_backend(fault, code, "the backend makes no context (contextCreate)");
     return RUN_OK;
@@ -160,9 +169,10 @@ enum status session_open_context(struct session *session, const struct model *mo
     if (model->asset != ASSET_CONTEXT)
         return RUN_OK;
     context_settings(session, true, &settings);
-    qnn_error code = session->libraries->backend->call.context_create_from_binary(
-        session->backend, session->device, settings.count ? settings.list : NULL, model->binary.data,
-        model->binary.size, &session->context, session->profile);
+    qnn_error code = taken(&session->context, session->libraries->backend->call.context_create_from_binary(
+                                                  session->backend, session->device,
+                                                  settings.count ? settings.list : NULL, model->binary.data,
+                                                  model->binary.size, &session->context, session->profile));
     if (!code)
         return RUN_OK;
     fault_from_backend(fault, code, "the backend refuses the context binary (contextCreateFromBinary)");

@@ -82,8 +82,12 @@ static enum status open_npy(struct source *source, enum source_use use, struct f
         status = take_element(source, use, header.descr, fault);
     if (status)
         return status;
-    int64_t wanted = (int64_t)tensor_bytes(&source->as) * source->parts + ftell(source->file);
-    return platform_file_size(source->file) == wanted ? RUN_OK : wrong_length(source, fault);
+    uint64_t bytes = tensor_bytes(&source->as);
+    int64_t size = platform_file_size(source->file), head = ftell(source->file);
+    /* What the head claims may be beyond any file. */
+    bool whole = size >= head && (!bytes || source->parts <= INT64_MAX / bytes) &&
+                 (uint64_t)(size - head) == bytes * source->parts;
+    return whole ? RUN_OK : wrong_length(source, fault);
 }
 
 /* A raw file has no head, so its size says what it holds. */

@@ -4,11 +4,21 @@
 #include <stdio.h>
 #include <string.h>
 
+void make_visible(char *text)
+{
+    for (unsigned char *at = (unsigned char *)text; *at; at++)
+        if (*at < 0x20 || *at == 0x7F)
+            *at = ' ';
+        else if (*at == 0xC2 && at[1] >= 0x80 && at[1] < 0xA0) /* the second set of them, in UTF-8 */
+            *at = at[1] = '?';
+}
+
 static void begin(struct fault *fault, enum status status, const char *format, va_list arguments)
 {
     memset(fault, 0, sizeof *fault);
     fault->status = status;
     vsnprintf(fault->what, sizeof fault->what, format, arguments);
+    make_visible(fault->what);
 }
 
 enum status fault_set(struct fault *fault, enum status status, const char *format, ...)
@@ -44,8 +54,9 @@ void fault_evidence(struct fault *fault, const char *format, ...)
     }
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(fault->evidence[fault->evidence_count++], FAULT_TEXT, format, arguments);
+    vsnprintf(fault->evidence[fault->evidence_count], FAULT_TEXT, format, arguments);
     va_end(arguments);
+    make_visible(fault->evidence[fault->evidence_count++]);
 }
 
 void fault_fix(struct fault *fault, const char *format, ...)
@@ -76,5 +87,6 @@ void say(const char *format, ...)
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
+    make_visible(text);
     listener.line(listener.context, text);
 }

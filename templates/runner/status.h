@@ -43,6 +43,9 @@ enum status fault_memory(struct fault *fault);
 void fault_evidence(struct fault *fault, const char *format, ...) HEXRUN_PRINTF(2, 3);
 void fault_fix(struct fault *fault, const char *format, ...) HEXRUN_PRINTF(2, 3);
 
+/* Text from a model, a file or a library, made fit for a terminal in its place: no control characters. */
+void make_visible(char *text);
+
 /* Where `say` goes, for the whole process; NULL, as at the beginning: nowhere. */
 void say_to(void (*line)(void *context, const char *text), void *context);
 

@@ -36,7 +36,10 @@ class Device:
 
     def environment(self, **settings: object) -> dict[str, str]:
         """What makes the stand-in write its journal and do as it is told."""
-        told = {f"STAND_IN_{key}": str(value) for key, value in settings.items()}
+        plain = {"LOCPATH"}
+        told = {key if key in plain else f"STAND_IN_{key}": str(value) for key, value in settings.items()}
+        if "LOCPATH" in settings:
+            told["LC_ALL"] = "de_DE.UTF-8"
         return {"STAND_IN_JOURNAL": str(self.folder / "journal"), **told}
 
     def command(self, *arguments: object) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 
@@ -296,3 +297,57 @@ def test_metadata_that_makes_no_sense_is_not_believed(device, settings, line):
 
     assert ran.code == 1
     assert line in ran.document["error"]["evidence"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "never"),
+    [
+        ({"LOG_ERROR": 1}, "logFree"),
+        ({"BACKEND_ERROR": 1}, "backendFree"),
+        ({"DEVICE_ERROR": 1}, "deviceFree"),
+        ({"CONTEXT_ERROR": 1}, "contextFree"),
+    ],
+)
+def test_a_handle_that_came_with_an_error_is_not_given_back(device, settings, never):
+    ran = device.run(SOC=77, ARCH=73, **settings)
+
+    assert ran.code == 4
+    assert never not in device.journal
+
+
+def test_a_package_in_a_folder_that_fastrpc_would_split_is_refused(device, tmp_path):
+    odd = tmp_path / "a;b"
+    (odd / "dsp").mkdir(parents=True)
+    device.conf = shutil.copy(device.conf, odd)
+    shutil.copy(tmp_path / "model.bin", odd)
+
+    ran = device.run(SOC=77, ARCH=73)
+
+    assert ran.code == 3
+    assert f"found a ; in {odd}/dsp, which parts folders" in ran.document["error"]["evidence"]
+
+
+HOSTILE = "a\x1b[2Jb\x07\u009bc\nd"
+
+
+@pytest.mark.parametrize("words", [("--describe",), ("--graph", "none"), ()])
+def test_what_a_model_calls_itself_does_nothing_to_a_terminal(device, words):
+    inputs = () if words else ("--input", device.folder / "x.npy")
+
+    ran = device.run_plainly(*words, *inputs, SOC=77, ARCH=73, GRAPH_NAME=HOSTILE, CONTEXT_ERROR=not words)
+
+    assert not set(ran.out + ran.err) & set("\x1b\x07\u009b")
+
+
+def test_the_report_is_json_whatever_locale_a_library_sets(device, tmp_path):
+    subprocess.run(["localedef", "-i", "de_DE", "-f", "UTF-8", tmp_path / "de_DE.UTF-8"], check=True)
+
+    ran = device.run(
+        *("--compare", device.folder / "x.npy", "--min-cosine", "0.5"),
+        SOC=77,
+        ARCH=73,
+        LOCALE=1,
+        LOCPATH=tmp_path,
+    )
+
+    assert ran.document["outputs"][0]["reference"]["min_cosine"] == 0.5

@@ -333,6 +333,72 @@ def test_a_raw_file_must_have_exactly_the_inputs_size(device, size):
     assert "wanted 16 bytes of float32" in ran.err
 
 
+# ---- folders of samples with odd names ----
+
+
+def test_samples_of_two_inputs_go_together_by_their_names_without_endings(device):
+    names = ("a", "a.o", "a-b", "b")
+    for kind, ending in (("x", "npy"), ("w", "raw")):
+        (device.folder / kind).mkdir()
+        for number, name in enumerate(names):
+            array = np.full((2, 2), number + (100 if kind == "w" else 0), np.float32)
+            np.save(device.folder / "made.npy", array)
+            made = device.folder / kind / f"{name}.{ending}"
+            made.write_bytes(
+                array.tobytes() if ending == "raw" else (device.folder / "made.npy").read_bytes()
+            )
+    out = device.folder / "out"
+
+    ran = device.run_plainly(
+        *("--input", f"x={device.folder / 'x'}", "--input", f"w={device.folder / 'w'}", "--output", out),
+        INPUTS=2,
+        **ON,
+    )
+
+    assert ran.code == 0, ran.err
+    for number, name in enumerate(names):
+        np.testing.assert_array_equal(np.load(out / name / "y.npy"), np.full((2, 2), 3 * number + 100))
+
+
+def test_two_files_for_one_sample_are_seen_although_another_name_sorts_between_them(device):
+    (device.folder / "x").mkdir()
+    for name in ("a.npy", "a.o.npy"):
+        np.save(device.folder / "x" / name, np.zeros((2, 2), np.float32))
+    (device.folder / "x" / "a.raw").write_bytes(bytes(16))
+
+    ran = device.run_plainly("--input", device.folder / "x", **ON)
+
+    assert ran.code == 1
+    assert "input x has two files for one sample" in ran.err
+
+
+def test_hidden_files_are_no_samples_and_lead_nowhere(device):
+    (device.folder / "x").mkdir()
+    for name in ("a.npy", "._a.npy", "..npy", "...npy"):
+        np.save(device.folder / "x" / name, np.zeros((2, 2), np.float32))
+    out = device.folder / "out" / "deeper"
+    out.parent.mkdir()
+
+    ran = device.run_plainly("--input", device.folder / "x", "--output", out, **ON)
+
+    assert ran.code == 0, ran.err
+    assert [str(path.relative_to(out.parent)) for path in out.parent.rglob("*.npy")] == ["deeper/a/y.npy"]
+
+
+def test_a_head_that_claims_more_than_any_file_holds_is_refused(device):
+    """2^32 bytes for a run, 2^32 - 1 times: the product does not fit into 64 bits."""
+    head = "{'descr': '<f4', 'fortran_order': False, 'shape': (4294967295, 65535, 4096), }"
+    head += " " * (117 - len(head)) + "\n"
+    (device.folder / "x.npy").write_bytes(
+        b"\x93NUMPY\x01\x00" + len(head).to_bytes(2, "little") + head.encode()
+    )
+
+    ran = device.run(SHAPE="1x65535x4096", **ON)
+
+    assert ran.code == 3
+    assert "does not hold the elements that it should" in ran.err
+
+
 # ---- files that are whole or not there ----
 
 
