@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 
 from packager import android, catalog, resources
+from packager.android.activity import build_activity
 from packager.android.java import build_classes, find_javac
 from packager.bundle import BundleFile
 from packager.files import Blob
@@ -21,6 +22,7 @@ from packager.templating import fill
 LIBRARY = "runner-library"
 HEADER = "header"
 CLASSES = "classes"
+ACTIVITY = "activity"
 _HEADERS = ("hexrun.h", "hexrun_export.h")
 
 _Maker = Callable[[TargetPlan, Store, threading.Event | None], Iterator[BundleFile]]
@@ -47,6 +49,12 @@ def _library(plan: TargetPlan, store: Store, stop: threading.Event | None) -> It
     yield _part(store, built.file_name, LIBRARY, built.blob, origin)
     if built.import_blob and built.import_name:
         yield _part(store, built.import_name, LIBRARY, built.import_blob, origin)
+
+
+def _activity(plan: TargetPlan, store: Store, stop: threading.Event | None) -> Iterator[BundleFile]:
+    library = build_library(plan.abi, store, "shared", stop)
+    built = build_activity(plan.package, plan.abi, library, store, stop)
+    yield _part(store, built.file_name, ACTIVITY, built.blob, f"built with {built.compiler}")
 
 
 def _headers(_plan: TargetPlan, store: Store, _stop: threading.Event | None) -> Iterator[BundleFile]:
@@ -86,4 +94,9 @@ def _part(store: Store, name: str, role: str, blob: Blob, origin: str) -> Bundle
     )
 
 
-_MAKERS: Mapping[str, _Maker] = {"library": _library, "headers": _headers, "java": java_classes}
+_MAKERS: Mapping[str, _Maker] = {
+    "library": _library,
+    "activity": _activity,
+    "headers": _headers,
+    "java": java_classes,
+}

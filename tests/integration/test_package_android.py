@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import zipfile
 
@@ -41,10 +42,10 @@ def members(built, extension):
         return {name: archive.read(name) for name in archive.namelist()}
 
 
-def test_the_example_gives_both_packages_without_a_finding(built):
+def test_the_example_gives_its_packages_without_a_finding(built):
     folder, report = built
 
-    assert sorted(path.name for path in folder.iterdir()) == [f"{STEM}-adb.zip", f"{STEM}.aar"]
+    assert sorted(path.name for path in folder.iterdir()) == [f"{STEM}-adb.zip", f"{STEM}.aar", f"{STEM}.apk"]
     assert report["findings"] == []
     assert {proof["soc"] for target in report["targets"] for proof in target["proofs"]} == {
         "sm8650",
@@ -68,6 +69,17 @@ def test_an_audit_of_each_package_finds_nothing(built):
         report = audit(built[0] / f"{STEM}{extension}")
         assert [(f.rule, f.file) for one in report.sets for f in one.findings] == []
         assert {one.system for one in report.sets} == {"android"}
+
+
+def test_the_app_is_whole_and_signed(built):
+    app = built[0] / f"{STEM}.apk"
+    names = set(members(built, ".apk"))
+
+    assert {f"lib/arm64-v8a/{name}.so" for name in ("libhexrun", "libhexrun_app", "libQnnHtp")} < names
+    assert {"AndroidManifest.xml", "assets/hexpack/text-direction-phone/share/models/sm8650.bin"} < names
+    if shutil.which("apksigner"):
+        subprocess.run(["apksigner", "verify", app], check=True)
+    assert {f.rule for one in audit(app).sets for f in one.findings} == {"HEX212"}
 
 
 def test_the_readme_of_the_tree_speaks_adb_s_words(built):
