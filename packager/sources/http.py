@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 MAX_SIZE = 32 << 30  # bytes; the largest models in one file have 10 to 20 GB
 ATTEMPTS = 5  # in a row that bring nothing
 _MOST_ATTEMPTS = 100
-_WAITS = (0.5, 1.0, 2.0, 4.0)  # seconds before the second, third … attempt
+WAITS = (0.5, 1.0, 2.0, 4.0)  # seconds before the second, third … attempt
 _LONGEST_WAIT = 30.0  # that a server may ask for
+_SILENCE = 60.0  # seconds in which nothing comes
 _REDIRECTS = 5
 _REPEATED = {408, 425, 429, 500, 502, 503, 504}
 _LOOPBACK = re.compile(r"localhost|127(?:\.\d{1,3}){3}|\[?::1\]?")
@@ -117,7 +118,7 @@ def download_url(
     """
     _refuse_unless_allowed(url)
     part = Part(store, sha256 or key_of({"url": url}))
-    _complete(url, part, max_size, wait, tell, authorization)
+    _complete(url, part, max_size, wait, tell, authorization, sha256)
     blob = part.blob
     part.path.replace(into)
     part.discard()
@@ -161,7 +162,7 @@ def _fetched(
 ) -> Blob:
     """The file in the store, if it is the one that is pinned."""
     part = Part(store, sha256)
-    _complete(url, part, max_size, wait, tell, authorization)
+    _complete(url, part, max_size, wait, tell, authorization, sha256)
     blob = part.blob
     if blob.sha256 != sha256:
         part.discard()
@@ -185,13 +186,17 @@ def _complete(
     wait: Wait,
     tell: Tell,
     authorization: str | None = None,
+    sha256: str | None = None,
 ) -> None:
-    """Attempts until the file is whole; each that brings new bytes begins the count again."""
+    """Attempts until the file is whole; each that brings new bytes begins the count again.
+
+    One whose bytes have the digest that is wanted is whole, whatever length the server announced.
+    """
     import httpx
 
     failures = attempts = 0
     with httpx.Client(
-        timeout=httpx.Timeout(60, connect=20),
+        timeout=httpx.Timeout(_SILENCE, connect=20),
         headers={"User-Agent": f"hexpack/{__version__}"},
         auth=_for_host(urlsplit(url).netloc, authorization) if authorization else _netrc(),
     ) as client:
@@ -201,13 +206,15 @@ def _complete(
                 _attempt(client, url, part, max_size)
                 return
             except (httpx.TransportError, _Broken) as problem:
+                if sha256 and part.size and part.blob.sha256 == sha256:
+                    return
                 resumes = part.size > before and part.validator(url) is not None
                 failures = 1 if resumes else failures + 1
                 if failures >= ATTEMPTS or attempts >= _MOST_ATTEMPTS:
                     raise _unavailable(url, part, problem) from problem
                 after = getattr(problem, "after", None)
                 tell(f"{shown(url)}: {_why(problem)}; {part.size / 1e6:.1f} MB are here, trying again")
-                wait(min(after or _WAITS[failures - 1], _LONGEST_WAIT))
+                wait(min(after or WAITS[failures - 1], _LONGEST_WAIT))
 
 
 def _for_host(host: str, authorization: str) -> Callable[[httpx.Request], httpx.Request]:

@@ -5,15 +5,21 @@ The client is asked so that the user's configuration holds: HF_ENDPOINT, HF_TOKE
 
 from __future__ import annotations
 
+import errno
 import os
+import time
 from pathlib import Path
 
 from packager.errors import InputUnavailable, ToolFailed
 from packager.files import Blob, digest
-from packager.sources import Fetched, Tell, not_as_pinned, silent
+from packager.sources import Fetched, Tell, http, not_as_pinned, silent
 from packager.store import Store, key_of
 
-_FIX = "check the repository, the commit and the path on the hub; for a private one log in (HF_TOKEN)"
+_FIX = (
+    "check the connection, and the repository, the commit and the path on the hub; for a private one log in "
+    "(HF_TOKEN)"
+)
+_SERVERS_FAULT = 500  # the first status that says so
 
 
 def origin(repository: str, revision: str, file: str) -> str:
@@ -81,19 +87,32 @@ def _download(repository: str, revision: str, file: str, folder: Path) -> Path:
             evidence=("the Python package huggingface_hub is not installed",),
             fix='pip install "hexpack[huggingface]"',
         ) from None
-    try:
-        found = huggingface_hub.hf_hub_download(
-            repository,
-            file,
-            revision=revision,
-            local_dir=folder,
-            endpoint=os.environ.get("HF_ENDPOINT") or None,
-        )
-    except Exception as problem:  # the client's editions raise those of different HTTP libraries
-        said = str(problem).strip().splitlines() or [type(problem).__name__]
-        raise InputUnavailable(
-            f"{origin(repository, revision, file)} cannot be had",
-            evidence=[line.strip() for line in said if line.strip()][:3],
-            fix=_FIX,
-        ) from problem
-    return Path(found).resolve()
+    for pause in (*http.WAITS, None):
+        try:
+            found = huggingface_hub.hf_hub_download(
+                repository,
+                file,
+                revision=revision,
+                local_dir=folder,
+                endpoint=os.environ.get("HF_ENDPOINT") or None,
+            )
+            return Path(found).resolve()
+        except Exception as problem:  # the client's editions raise those of different HTTP libraries
+            if isinstance(problem, OSError) and problem.errno == errno.ENOSPC:
+                raise  # the store has words for a full disk
+            if pause is None or _is_an_answer(problem):
+                raise _not_had(origin(repository, revision, file), problem) from problem
+        time.sleep(pause)
+    raise AssertionError("the last attempt returns or raises")
+
+
+def _is_an_answer(problem: Exception) -> bool:
+    """Whether the hub refused, rather than was not reached: another attempt gets the same answer."""
+    answer = getattr(problem, "response", None)
+    return answer is not None and answer.status_code < _SERVERS_FAULT
+
+
+def _not_had(label: str, problem: Exception) -> InputUnavailable:
+    said = str(problem).strip().splitlines() or [type(problem).__name__]
+    lines = [line.strip() for line in said if line.strip()][:3]
+    return InputUnavailable(f"{label} cannot be had", evidence=lines, fix=_FIX)

@@ -13,12 +13,14 @@ import os
 import re
 import shutil
 import subprocess
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlencode, urlsplit
 
 from packager.errors import InputUnavailable
+from packager.sources import http
 from packager.sources.http import is_allowed, shown
 
 LARGEST = 4 << 20  # bytes of a manifest or token, the limit that registries have
@@ -31,6 +33,7 @@ INDEX_TYPES = (
     "application/vnd.docker.distribution.manifest.list.v2+json",
 )
 FIX = "check the reference with a registry client, and log in there if the registry wants it"
+_BUSY = (408, 425, 429, 502, 503, 504)
 _NO_MANIFEST = (400, 404, 500)  # what registries answer to the digest of a blob that is no manifest
 _REFERENCE = re.compile(r"(?P<host>[^/]+)/(?P<name>.+)@sha256:(?P<sha256>[0-9a-f]{64})")
 # Docker Hub has one name for people, another for its registry, and a third for logins.
@@ -156,17 +159,33 @@ def _helped(helper: str, server: str) -> str | None:
 
 
 def _get(url: str, authorization: str | None, accept: str) -> tuple[int, dict[str, str], bytes]:
-    """Status, headers (lower-case names) and a small body. Raises InputUnavailable when the network fails."""
+    """Status, headers (lower-case names) and a small body, asked for again where the network fails.
+
+    Raises InputUnavailable when it goes on failing.
+    """
     import httpx
 
     headers = {"Accept": accept} | ({"Authorization": authorization} if authorization else {})
-    try:
-        with httpx.stream("GET", url, headers=headers, timeout=30) as response:
-            content = bytearray()
-            for block in response.iter_bytes():
-                content += block
-                if len(content) > LARGEST:
-                    raise refused(url, f"the answer is larger than {LARGEST} bytes")
-            return response.status_code, dict(response.headers), bytes(content)
-    except httpx.HTTPError as problem:
-        raise refused(url, str(problem) or type(problem).__name__) from problem
+    for pause in (*http.WAITS, None):
+        try:
+            answer = _asked(url, headers)
+        except httpx.HTTPError as problem:
+            if pause is None or not isinstance(problem, httpx.TransportError):
+                raise refused(url, str(problem) or type(problem).__name__) from problem
+        else:
+            if pause is None or answer[0] not in _BUSY:
+                return answer
+        time.sleep(pause)
+    raise AssertionError("the last attempt returns or raises")
+
+
+def _asked(url: str, headers: dict[str, str]) -> tuple[int, dict[str, str], bytes]:
+    import httpx
+
+    with httpx.stream("GET", url, headers=headers, timeout=30) as response:
+        content = bytearray()
+        for block in response.iter_bytes():
+            content += block
+            if len(content) > LARGEST:
+                raise refused(url, f"the answer is larger than {LARGEST} bytes")
+        return response.status_code, dict(response.headers), bytes(content)
