@@ -21,7 +21,7 @@ from packager.manifest import load
 from packager.plan import make_plan
 from packager.report import show, table
 from packager.units import human_size
-from tests.bench import runner
+from tests.bench import formats, runner
 from tests.bench.packing import Job, bundle_of_files, measure, peak_memory
 
 REPEATS = 5
@@ -89,7 +89,8 @@ def main(manifest: Path) -> None:
         check = hexpack("check", "--manifest", str(broken))
         timed("check, broken manifest / python start", check, "under 0.5 s", expect=2)
 
-        packing = measure(list(jobs(manifest, dist, work)), work)
+        written = list(jobs(manifest, dist, work))
+        packing = measure(written, work)
         rows.add_row(
             f"packing {human_size(packing.bytes_in)} / sha256 + zstd -3 -T0",
             f"{packing.seconds:.2f} s",
@@ -97,7 +98,26 @@ def main(manifest: Path) -> None:
             f"{packing.ratio:.2f}",
             "at most 1.5",
         )
-        for format_id in ("tar.zst", "deb", "zip"):
+        files = sorted({file.local for job in written for file in job.bundle.files})
+        ours, tools = formats.measured(formats.payload(files, work / "payload"), work)
+        yardstick = formats.together(tools.values())
+        for names, target in ((formats.ALIKE, "at most 1.5"), (formats.FORMATS, "-")):
+            took = formats.together(ours[name] for name in names)
+            rows.add_row(
+                f"200 MB as {', '.join(names)} / {', '.join(tools)}",
+                f"{took.clock:.2f} s",
+                f"{yardstick.clock:.2f} s",
+                f"{took.clock / yardstick.clock:.2f}",
+                target,
+            )
+            rows.add_row(
+                "  the same, seconds of all processors",
+                f"{took.processors:.2f} s",
+                f"{yardstick.processors:.2f} s",
+                f"{took.processors / yardstick.processors:.2f}",
+                target,
+            )
+        for format_id in formats.FORMATS:
             small, large = (peak_memory(format_id, size, work) for size in (SMALL, LARGE))
             rows.add_row(
                 f"peak memory, {format_id} of one 3 GB file / of 16 MB",
