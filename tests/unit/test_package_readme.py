@@ -27,6 +27,9 @@ PLANS = {
     "linux-installed": target_plan(name="board", formats=("deb", "ipk", "rpm", "oci")).model_copy(
         update={"linux": LINUX}
     ),
+    "linux-fleet": target_plan(
+        formats=("oci", "compose", "yocto", "swu", "mender", "rauc"), own={"machines": {"qcs9075": ("evk",)}}
+    ),
     "simulator": target_plan(abi="x86_64-linux-clang", formats=("deb",)),
     "windows": target_plan(socs=("x-elite",), abi="windows-arm64", formats=("zip",)),
     "android": android_plan(),
