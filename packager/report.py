@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 import sys
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from packager.rules.core import Finding, Severity
+from packager.rules.core import Finding, Proof, Severity
 from packager.units import human_size
 from packager.visible import visible, visible_lines
 
@@ -166,30 +166,8 @@ def show(rows: Table) -> None:
 
 def print_report(report: Report, *, written: bool) -> None:
     """The outcome of `package` (`written`) or of `check` for a person."""
-    proofs = {(t.label, proof.soc): proof for t in report.targets for proof in t.proofs}
     if any(t.contexts for t in report.targets):
-        contexts = table(
-            "target", "SoC", "context", "compiled", "samples", "cosine", "max error",
-            right=("context", "compiled", "samples", "cosine", "max error"),
-        )  # fmt: skip
-        for one in report.targets:
-            for context in one.contexts:
-                proof = proofs.get((one.label, context.soc))
-                numbers = (
-                    (str(proof.samples), f"{proof.cosine:.6f}", f"{proof.max_abs:.2e}")
-                    if proof
-                    else ("-",) * 3
-                )
-                add(
-                    contexts,
-                    one.label,
-                    context.soc,
-                    human_size(context.size),
-                    f"{context.seconds:.2f} s",
-                    *numbers,
-                )
-        show(contexts)
-        say()
+        _print_contexts(report)
     if any(one.sizes for one in report.targets):
         _print_sizes(report)
     if written and not report.refused:
@@ -204,6 +182,44 @@ def print_report(report: Report, *, written: bool) -> None:
         say(findings_text(report.findings))
     verdict = "refused: nothing was written" if report.refused else "ok"
     say(f"{report.package} {report.version}: {counted(report.findings)}, {verdict}")
+
+
+def _print_contexts(report: Report) -> None:
+    """Each context, and how close each of its outputs came: a row for each, named where there are several.
+
+    `quantized` is the cosine of the quantized model before it was compiled, `top-1` the share of rows whose
+    largest number is in the same place; these columns are there where anything was measured.
+    """
+    proofs: dict[tuple[str, str], list[Proof]] = {}
+    for one in report.targets:
+        for proof in one.proofs:
+            proofs.setdefault((one.label, proof.soc), []).append(proof)
+    every = [proof for found in proofs.values() for proof in found]
+    columns: dict[str, tuple[Callable[[Proof], str], bool]] = {
+        "output": (lambda proof: proof.output, any(len(found) > 1 for found in proofs.values())),
+        "samples": (lambda proof: str(proof.samples), True),
+        "cosine": (lambda proof: f"{proof.cosine:.6f}", True),
+        "max error": (lambda proof: f"{proof.max_abs:.2e}", True),
+        "quantized": (lambda proof: _share(proof.quantized), any(p.quantized is not None for p in every)),
+        "top-1": (lambda proof: _share(proof.top1, 3), any(p.top1 is not None for p in every)),
+    }
+    shown = {name: cell for name, (cell, there) in columns.items() if there}
+    right = {"context", "compiled", *shown} - {"output"}
+    rows = table("target", "SoC", "context", "compiled", *shown, right=right)
+    for one in report.targets:
+        for context in one.contexts:
+            head = (one.label, context.soc, human_size(context.size), f"{context.seconds:.2f} s")
+            found = proofs.get((one.label, context.soc))
+            for number, proof in enumerate(found or ()):
+                add(rows, *(head if number == 0 else ("",) * 4), *(cell(proof) for cell in shown.values()))
+            if not found:
+                add(rows, *head, *("-" for _ in shown))
+    show(rows)
+    say()
+
+
+def _share(number: float | None, places: int = 6) -> str:
+    return "-" if number is None else f"{number:.{places}f}"
 
 
 def _print_sizes(report: Report) -> None:

@@ -21,7 +21,7 @@ from packager.manifest import load
 from packager.plan import make_plan
 from packager.report import show, table
 from packager.units import human_size
-from tests.bench import formats, runner
+from tests.bench import compiling, formats, runner
 from tests.bench.packing import Job, bundle_of_files, measure, peak_memory
 
 REPEATS = 5
@@ -125,6 +125,7 @@ def main(manifest: Path) -> None:
             )  # fmt: skip
         shutil.rmtree(dist)
     show(rows)
+    compiling.main(manifest)
     runner.main()
 
 

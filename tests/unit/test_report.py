@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from packager.progress import Progress, Waiting
-from packager.report import cut, finding_list
-from packager.rules.core import Finding, Severity
+from packager.report import cut, finding_list, print_report
+from packager.report_model import ContextReport, Report, TargetReport
+from packager.rules.core import Finding, Proof, Severity
 from tests.make.context import Graph, Tensor, context
 from tests.unit.test_commands import hexpack
 
@@ -136,10 +137,13 @@ def test_the_steps_of_packing_are_shown_as_they_are(monkeypatch):
         monkeypatch.setenv("TERM", "xterm")
         with Progress().running() as tell:
             tell("compiling [red]\x1b]0;x :x:")
-        said = os.read(ours, 1 << 16).decode()
+        os.write(theirs, b"END")
+        said = b""
+        while not said.endswith(b"END"):
+            said += os.read(ours, 4096)
     os.close(ours)
 
-    assert r"compiling [red]\x1b]0;x :x:" in said
+    assert r"compiling [red]\x1b]0;x :x:" in said.decode()
 
 
 def test_a_log_is_told_nothing(capfd):
@@ -147,3 +151,34 @@ def test_a_log_is_told_nothing(capfd):
         time.sleep(0.2)
 
     assert capfd.readouterr() == ("", "")
+
+
+def reported(*proofs: Proof) -> Report:
+    contexts = (ContextReport(soc="sm8650", sha256="0" * 64, size=2048, seconds=0.5),)
+    target = TargetReport(
+        label="phone", system="linux", abi="a", socs=("sm8650",), contexts=contexts, proofs=proofs
+    )
+    return Report(
+        manifest="app.toml", package="app", version="1", refused=False, findings=(), targets=(target,)
+    )
+
+
+def test_every_output_has_a_row_with_what_quantizing_and_compiling_cost(capsys):
+    numbers = {"soc": "sm8650", "max_abs": 0.25, "samples": 3}
+    boxes = Proof(output="boxes", cosine=0.99, quantized=0.995, top1=1.0, **numbers)
+    classes = Proof(output="classes", cosine=0.9, quantized=0.91, top1=2 / 3, **numbers)
+
+    print_report(reported(boxes, classes), written=False)
+
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert rows[0][4:] == ["output", "samples", "cosine", "max", "error", "quantized", "top-1"]
+    assert rows[1][-6:] == ["boxes", "3", "0.990000", "2.50e-01", "0.995000", "1.000"]
+    assert rows[2] == ["classes", "3", "0.900000", "2.50e-01", "0.910000", "0.667"]
+
+
+def test_columns_of_which_nothing_was_measured_are_left_out(capsys):
+    print_report(reported(), written=False)
+
+    head, row = (line.split() for line in capsys.readouterr().out.splitlines()[:2])
+    assert head == ["target", "SoC", "context", "compiled", "samples", "cosine", "max", "error"]
+    assert row == ["phone", "sm8650", "2.0", "kB", "0.50", "s", "-", "-", "-"]
