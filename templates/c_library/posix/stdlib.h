@@ -11,6 +11,7 @@ void *realloc(void *memory, size_t size);
 void free(void *memory);
 _Noreturn void abort(void);
 _Noreturn void exit(int status);
+_Noreturn void _Exit(int status);
 int atexit(void (*act)(void));
 char *getenv(const char *name);
 int mkstemp(char *path);
