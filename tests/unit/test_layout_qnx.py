@@ -157,6 +157,33 @@ def test_a_copy_that_fails_half_way_takes_everything_back(tmp_path, host):
     assert host.state() == before
 
 
+def test_a_backup_that_fails_leaves_no_trace(tmp_path, host):
+    tree, before = unpacked(tmp_path), host.state()
+    cp = shutil.which("cp")
+    host.program("cp", f'case $2 in */.hexpack/*) {cp} "$@"; exit 1 ;; esac\nexec {cp} "$@"\n')
+
+    refused = host.run(tree)
+
+    assert refused.returncode == 1
+    assert "is there room on" in refused.stderr
+    assert host.state() == before
+    assert not (host.images / ".hexpack").exists()
+
+
+def test_files_that_are_there_already_are_left_and_nothing_is_remembered(tmp_path, host):
+    tree = unpacked(tmp_path)
+    for domain in ("cdsp0", "cdsp1"):
+        for name in (SKEL, RUNTIME):
+            shutil.copy(tree / "dsp" / name, host.images / domain / name)
+    before = host.state()
+
+    done = host.run(tree)
+
+    assert done.returncode == 0, done.stderr
+    assert host.state() == before
+    assert not (host.images / ".hexpack").exists()
+
+
 def test_storage_that_returns_other_bytes_is_noticed_and_taken_back(tmp_path, host):
     tree, before = unpacked(tmp_path), host.state()
     cp = shutil.which("cp")
