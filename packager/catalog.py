@@ -103,6 +103,7 @@ class FormatRow(Frozen):
     later: tuple[str, ...] = ()
     extension: str
     version: str
+    name_least: int = 1
     name_most: int | None = None
     file_most: int | None = None
     whole_most: int | None = None

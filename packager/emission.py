@@ -20,7 +20,7 @@ from packager.facts.reading import opened
 from packager.facts.tar import tar_entries
 from packager.facts.types import ArchiveMember
 from packager.files import Blob, digest, written_whole
-from packager.formats import Rearranged, Sealed, Signed, Wrapped, by_id
+from packager.formats import Owned, Rearranged, Sealed, Signed, Wrapped, by_id
 from packager.model import Frozen
 from packager.plan_model import PackagePlan, TargetPlan
 from packager.signing_key import SigningKey, debug_key
@@ -30,12 +30,16 @@ _ABANDONED_AFTER = 24 * 3600  # seconds
 
 
 class Written(Frozen):
-    """A finished package. `changed` is False when the file was there already, byte for byte."""
+    """A finished package. `changed` is False when the file was there already, byte for byte.
+
+    `note` is what is left to do with it before it can be used.
+    """
 
     file_name: str
     format: str
     blob: Blob
     changed: bool = True
+    note: str = ""
 
 
 class Emission:
@@ -71,7 +75,8 @@ class Emission:
             _verify_places(path, bundle, form.places(plan, bundle), members)
         else:
             _verify_closure(path, bundle, members)
-        done = Written(file_name=package.file_name, format=package.format, blob=digest(path))
+        note = form.unsigned(plan) if isinstance(form, Owned) and not key else ""
+        done = Written(file_name=package.file_name, format=package.format, blob=digest(path), note=note)
         self._written.append(done)
         return done
 

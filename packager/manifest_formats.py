@@ -30,6 +30,15 @@ Repository = Annotated[
         pattern=r"^[a-z0-9][a-z0-9.-]*(:[0-9]{1,5})?(/[a-z0-9]+([._-]+[a-z0-9]+)*)+$", max_length=255
     ),
 ]
+# Attributes of a distinguished name, as the manifest schema of app packages takes them.
+Publisher = Annotated[
+    str,
+    StringConstraints(
+        pattern=r"^(CN|L|O|OU|E|C|S|STREET|T|G|I|SN|DC|SERIALNUMBER|Description|PostalCode|OID(\.[0-9]+)+)="
+        r'("([^"]|"")*"|[^,+="<>#;]+)(, ?[A-Za-z0-9.]+=("([^"]|"")*"|[^,+="<>#;]+))*$',
+        max_length=8192,
+    ),
+]
 
 
 class OciSettings(Frozen):
@@ -150,6 +159,17 @@ class RaucSettings(Frozen):
     )
 
 
+class MsixSettings(Frozen):
+    """`msix`: what Windows identifies the package by."""
+
+    publisher: Publisher | None = Field(
+        default=None,
+        description="Subject of the certificate that packages are signed with, written as Windows does: the "
+        "common name first; absent: CN= and the package's vendor",
+        examples=["CN=Example Devices, O=Example Devices Ltd, C=GB"],
+    )
+
+
 class FormatSettings(Frozen):
     """`[formats]`: settings of package formats, for all targets that ask for them."""
 
@@ -163,3 +183,5 @@ class FormatSettings(Frozen):
     swu: SwuSettings = Field(description="The update of `swu` packages")
     mender: MenderSettings = Field(description="The artifact of `mender` packages")
     rauc: RaucSettings = Field(description="The bundle of `rauc` packages")
+
+    msix: MsixSettings = Field(description="The identity of `msix` packages")

@@ -87,6 +87,12 @@ def inner_name(name: str, target: str | None, row: FormatRow) -> str:
             f"{row.name_most}",
             "shorten the name of the package or of the target",
         )
+    if len(inner) < row.name_least:
+        raise Inexpressible(
+            f'"{inner}" has {len(inner)} characters, and the name of a {row.id} package at least '
+            f"{row.name_least}",
+            "choose a longer name for the package or the target",
+        )
     return inner
 
 

@@ -153,11 +153,17 @@ def _respect_lock(acquisition: Acquisition, options: Options, *, complete: bool 
 
 
 def _signing_keys(plan: Plan, base: Path) -> dict[str, SigningKey]:
-    """The user's keys by target; asked for before anything is compiled, since they may be locked."""
+    """The user's keys by target; asked for before anything is compiled, since they may not be usable."""
+    from packager.formats import Owned, by_id
     from packager.signing_key import load_key
 
     now = datetime.datetime.now(datetime.UTC)
-    return {one.label: load_key(one.signing, base, now) for one in plan.targets if one.signing}
+    keys = {one.label: load_key(one.signing, base, now) for one in plan.targets if one.signing}
+    for target in plan.targets:
+        forms = (by_id(package.format) for package in target.packages if target.label in keys)
+        for form in (form for form in forms if isinstance(form, Owned)):
+            form.agree(target, keys[target.label])
+    return keys
 
 
 def _key(

@@ -178,6 +178,9 @@ def print_report(report: Report, *, written: bool) -> None:
                 add(packages, package.file_name, human_size(package.blob.size), state)
         show(packages)
         say()
+        for note in [package.note for one in report.targets for package in one.packages if package.note]:
+            say(note)
+            say()
     if report.findings:
         say(findings_text(report.findings))
     verdict = "refused: nothing was written" if report.refused else "ok"

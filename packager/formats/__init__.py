@@ -60,6 +60,17 @@ class Sealed(Protocol):
         """Sign what was written with the user's key; the stream is readable, writable and seekable."""
 
 
+@runtime_checkable
+class Owned(Protocol):
+    """A format whose packages name their publisher, and are of little use until the publisher signs them."""
+
+    def agree(self, plan: TargetPlan, key: SigningKey) -> None:
+        """Raises ManifestError when the key is not the publisher's."""
+
+    def unsigned(self, plan: TargetPlan) -> str:
+        """What to do with a package that was written without a key."""
+
+
 # Where the writer of each format of `targets/formats.toml` is; a module is imported when it is used.
 _WRITERS = {
     "tar.gz": "tar_gz:TarGz",
@@ -69,6 +80,7 @@ _WRITERS = {
     "rpm": "rpm:Rpm",
     "zip": "zip:Zip",
     "nupkg": "nupkg:Nupkg",
+    "msix": "msix:Msix",
     "adb": "adb:Adb",
     "aar": "aar:Aar",
     "apk": "apk:Apk",

@@ -6,7 +6,7 @@ import stat
 import struct
 import time
 import zipfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import BinaryIO
 
 from packager.bundle import Bundle
@@ -47,13 +47,16 @@ def write_zip(
     *,
     epoch: int,
     alignment: Callable[[Member], int] = lambda _: 1,
+    last: Sequence[str] = (),
 ) -> None:
     """Write members in byte order of their paths; see `Zip` for how, and for what it raises.
 
-    The bytes of a member begin at a multiple of what `alignment` says.
+    The bytes of a member begin at a multiple of what `alignment` says. The members `last` come behind all
+    others.
     """
     with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive:
-        for member in in_order(members, folders=False):
+        ordered = in_order(members, folders=False)
+        for member in sorted(ordered, key=lambda one: last.index(one.path) if one.path in last else -1):
             info = _info(member, epoch)
             info.extra = _padding(out.tell() + _LOCAL_HEAD + len(info.filename.encode()), alignment(member))
             with archive.open(info, "w", force_zip64=needs_zip64(member.size)) as stream:

@@ -43,7 +43,7 @@ FORMATS = (
     "mender",
     "rauc",
 )
-OF_WINDOWS = ("nupkg",)
+OF_WINDOWS = ("nupkg", "msix")
 EXTENSIONS = {"oci": ".oci.tar", "compose": "-compose.tar", "yocto": "-meta.tar.gz", "rauc": ".raucb"}
 
 

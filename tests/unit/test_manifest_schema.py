@@ -119,6 +119,7 @@ SECTIONS = {
     "[formats.swu]": "SwuSettings",
     "[formats.mender]": "MenderSettings",
     "[formats.rauc]": "RaucSettings",
+    "[formats.msix]": "MsixSettings",
     "[[allow]]": "Allow",
 }
 
