@@ -128,7 +128,6 @@ def test_words_about_the_linux_system_stand_over_their_defaults(tmp_path):
         (LINUX.replace('"deb"', '"zip"'), 'unknown package format for linux "zip"'),
         (LINUX + 'abi = "ubuntu-gcc9.4"\n', "no wheel is known that carries QAIRT 2.51.0 for ubuntu-gcc9.4"),
         (WINDOWS.replace("x-elite", "sm8650"), "no stub and skel for Hexagon v75"),
-        (WINDOWS.replace('"windows"', '"android"').replace('"zip"', '"apk"'), "are not written yet"),
         (LINUX.replace('"deb"', '"deb", "deb"'), '"deb" is listed already'),
         (LINUX + LINUX, "2 packages would be called app-1.2.0-linux-arm64.deb"),
         (LINUX.replace('["qcs9075"]', '["qcs9075", "iq-9075-evk"]'), "which is listed already"),
