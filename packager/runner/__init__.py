@@ -16,11 +16,12 @@ from packager.files import Blob, write_text
 from packager.model import Frozen
 from packager.runner import own_c_library
 from packager.runner.compilation import Compilation
+from packager.runner.kits import FoundKit, find_kit
 from packager.runner.tables import generated_tables
-from packager.runner.toolchains import Made, Toolchain, compiler_name, sources_of, toolchain_of
+from packager.runner.toolchains import ZIG, Made, Toolchain, compiler_name, sources_of, toolchain_of
 from packager.store import Store, key_of
 
-__all__ = ["LibraryBuild", "RunnerBuild", "build", "build_library", "generated_tables"]
+__all__ = ["LibraryBuild", "RunnerBuild", "build", "build_library", "find_kit", "generated_tables"]
 
 GENERATED = "tables.c"
 Kind = Literal["shared", "static"]
@@ -51,22 +52,30 @@ class LibraryBuild(RunnerBuild):
     import_name: str | None = None
 
 
-def build(abi: Abi, store: Store, stop: threading.Event | None = None) -> RunnerBuild:
+def build(
+    abi: Abi, store: Store, stop: threading.Event | None = None, kit: FoundKit | None = None
+) -> RunnerBuild:
     """The runner for `abi`, compiled once and then taken from the store.
 
     The first build for an operating system also builds its C library: seconds for Linux, minutes for
     Windows; zig's cache in the store keeps it.
 
+    `kit` is somebody else's compiler (`find_kit`) instead of the one that hexpack brings.
+
     When `stop` is set, a compilation that runs is ended. Raises ToolFailed with the compiler's output, and
     InputUnavailable where there is no compiler or hexpack has no toolchain for the system.
     """
-    chain = toolchain_of(abi)
+    chain = toolchain_of(abi, kit.id if kit else ZIG)
     sources = {**sources_of(chain), GENERATED: generated_tables(chain.reservation)}
-    return _made(abi, chain, "program", chain.executable, sources, store, stop, RunnerBuild)
+    return _made(abi, chain, kit, "program", chain.executable, sources, store, stop, RunnerBuild)
 
 
 def build_library(
-    abi: Abi, store: Store, kind: Kind = "shared", stop: threading.Event | None = None
+    abi: Abi,
+    store: Store,
+    kind: Kind = "shared",
+    stop: threading.Event | None = None,
+    kit: FoundKit | None = None,
 ) -> LibraryBuild:
     """The runner without `main`, as a library that shows what `hexrun_export.h` marks and nothing else.
 
@@ -74,16 +83,17 @@ def build_library(
     names are there: a program that has functions of the same names clashes with them.
     Windows' shared library comes with its import library. Raises as `build` does.
     """
-    chain = toolchain_of(abi)
+    chain = toolchain_of(abi, kit.id if kit else ZIG)
     sources = {**sources_of(chain), GENERATED: generated_tables(chain.reservation)}
     del sources["main.c"]
     name = chain.shared_library if kind == "shared" else chain.static_library
-    return _made(abi, chain, kind, name, sources, store, stop, LibraryBuild)
+    return _made(abi, chain, kit, kind, name, sources, store, stop, LibraryBuild)
 
 
 def _made(
     abi: Abi,
     chain: Toolchain,
+    kit: FoundKit | None,
     kind: Made,
     name: str,
     sources: dict[str, str],
@@ -91,7 +101,7 @@ def _made(
     stop: threading.Event | None,
     result: type[Built],
 ) -> Built:
-    compiler = compiler_name()
+    compiler = kit.title if kit else compiler_name()
     sources = {**sources, **own_c_library.sources(chain, kind)}
     key = key_of(
         {
@@ -113,7 +123,7 @@ def _made(
                 (folder / path).parent.mkdir(parents=True, exist_ok=True)
                 write_text(folder / path, text)
             store.hold("zig")  # its cache is in the store
-            _compile(Compilation(folder, abi, store, stop or threading.Event()), chain, kind, name)
+            _compile(Compilation(folder, abi, store, stop or threading.Event(), kit), chain, kind, name)
             found = {
                 "blob": store.add_file(folder / name),
                 "file_name": name,
@@ -138,21 +148,18 @@ def _compile(compilation: Compilation, chain: Toolchain, kind: Made, name: str) 
     if chain.c_library:
         own_c_library.compile_parts(compilation, chain, kind, name, units)
         return
-    target = ["-target", chain.target(compilation.abi)]
-    compiling = [
-        *target,
-        *chain.compile_flags(kind, compilation.abi),
-        f"-ffile-prefix-map={compilation.folder}=.",
-    ]
+    abi = compilation.abi
+    prefix = f"-ffile-prefix-map={compilation.folder}=."
+    compiling = [*chain.target(abi), *chain.compile_flags(kind, abi), prefix]
     if kind == "static":
 
         def one(unit: str) -> str:
             made = f"{unit.removesuffix('.c')}.o"
-            compilation.zig("cc", "-c", *compiling, "-o", made, unit, makes=made)
+            compilation.compile("-c", *compiling, "-o", made, unit, makes=made)
             return made
 
         with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
             objects = list(pool.map(one, units))
-        compilation.zig("ar", "rcsD", name, *objects, makes=name)
+        compilation.archive("rcsD", name, *objects, makes=name)
     else:
-        compilation.zig("cc", *compiling, "-o", name, *units, *chain.link_flags(kind), makes=name)
+        compilation.compile(*compiling, "-o", name, *units, *chain.link_flags(kind), makes=name)

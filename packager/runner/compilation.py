@@ -1,4 +1,4 @@
-"""One run of the cross-compiler in a folder of its own, ended when nobody needs its result any more."""
+"""Runs of a cross-compiler in a folder of its own, ended when nobody needs their result any more."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 
 from packager.catalog import Abi
 from packager.errors import ToolFailed
+from packager.runner.kits import FoundKit
 from packager.store import Store
 
 # Not the whole environment: clang takes further include and library folders from variables such as CPATH.
@@ -19,18 +20,54 @@ _GLANCE_SECONDS = 0.05
 
 
 class Compilation:
-    """Compiles for `abi` in `folder`, with zig's cache in the store. Setting `stop` ends what runs."""
+    """Compiles for `abi` in `folder`, with zig and its cache in the store, or with a kit of somebody else.
 
-    def __init__(self, folder: Path, abi: Abi, store: Store, stop: threading.Event) -> None:
+    Setting `stop` ends what runs.
+    """
+
+    def __init__(
+        self, folder: Path, abi: Abi, store: Store, stop: threading.Event, kit: FoundKit | None = None
+    ) -> None:
         self.folder, self.abi = folder, abi
-        self._stop = stop
+        self._stop, self._kit = stop, kit
         cache = str((store.root / "zig").absolute())
         kept = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
-        self._environment = kept | {"ZIG_GLOBAL_CACHE_DIR": cache, "ZIG_LOCAL_CACHE_DIR": cache}
+        ours = {"ZIG_GLOBAL_CACHE_DIR": cache, "ZIG_LOCAL_CACHE_DIR": cache}
+        self._environment = kept | (kit.environment if kit else ours)
+
+    def compile(self, *arguments: str, makes: str) -> None:
+        """Run the compiler's driver so that it leaves the file `makes`. Raises ToolFailed."""
+        if self._kit:
+            self._run([str(self._kit.compiler), *arguments], makes)
+        else:
+            self.zig("cc", *arguments, makes=makes)
+
+    def archive(self, *arguments: str, makes: str) -> None:
+        """Run the archiver of the same kit. Raises ToolFailed."""
+        if self._kit:
+            self._run([str(self._kit.archiver), *arguments], makes)
+        else:
+            self.zig("ar", *arguments, makes=makes)
 
     def zig(self, *arguments: str, makes: str) -> None:
         """Run a tool of zig's that leaves the file `makes`. Raises ToolFailed with what it said."""
-        command = [sys.executable, "-m", "ziglang", *arguments]
+        self._run([sys.executable, "-m", "ziglang", *arguments], makes)
+
+    def _run(self, command: list[str], makes: str) -> None:
+        try:
+            code, output = self._ran(command)
+        except OSError as refused:
+            code, output = "no", str(refused)
+        if code != 0 or not (self.folder / makes).is_file():
+            said = command if self._kit else command[3:]
+            culprit = f"the {self._kit.title}" if self._kit else "the installed ziglang"
+            raise ToolFailed(
+                f"the runner does not compile for {self.abi.id}",
+                evidence=(f"exit code {code} of {' '.join(said)}", output[-4000:]),
+                fix=f"this is a fault of hexpack or of {culprit}; report it with these lines",
+            )
+
+    def _ran(self, command: list[str]) -> tuple[int | str, str]:
         with (
             tempfile.TemporaryFile() as said,
             subprocess.Popen(
@@ -46,10 +83,4 @@ class Compilation:
                 if self._stop.wait(_GLANCE_SECONDS):
                     tool.kill()
             said.seek(0)
-            output = said.read().decode(errors="replace")
-        if tool.returncode != 0 or not (self.folder / makes).is_file():
-            raise ToolFailed(
-                f"the runner does not compile for {self.abi.id}",
-                evidence=(f"exit code {tool.returncode} of {' '.join(command[3:])}", output[-4000:]),
-                fix="this is a fault of hexpack or of the installed ziglang; report it with these lines",
-            )
+            return tool.returncode, said.read().decode(errors="replace")

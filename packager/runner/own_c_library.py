@@ -62,7 +62,7 @@ def compile_parts(
 ) -> None:
     """Compile and link in the compilation's folder, which has `sources`, to the file `name` there."""
     headers = importlib.resources.files("ziglang").joinpath("lib", "include")
-    target = ["-target", chain.target(compilation.abi), "-nostdlibinc"]
+    target = [*chain.target(compilation.abi), "-nostdlibinc"]
     flags = [
         *target, *chain.compile_flags(made, compilation.abi), f"-ffile-prefix-map={compilation.folder}=.",
         "-fPIE" if made == "program" else "-fPIC", "-isystem", _INCLUDE, "-isystem", str(headers),

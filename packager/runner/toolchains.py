@@ -12,6 +12,7 @@ from packager.catalog import Abi, table
 from packager.errors import InputUnavailable
 from packager.model import Frozen
 
+ZIG = "zig"  # the kit that hexpack brings
 Made = Literal["program", "shared", "static"]
 
 
@@ -19,6 +20,8 @@ class Toolchain(Frozen):
     """See the head of the table for the fields."""
 
     system: str
+    kit: str = ZIG
+    named_target: tuple[str, ...] = Field(default=(), alias="target")
     executable: str
     shared_library: str
     static_library: str
@@ -36,9 +39,9 @@ class Toolchain(Frozen):
     reservation: str = ""
     source: str
 
-    def target(self, abi: Abi) -> str:
-        """What the compiler calls the ABI."""
-        return f"{abi.zig}{self.api_level or ''}"
+    def target(self, abi: Abi) -> tuple[str, ...]:
+        """How the compiler is told what it compiles for."""
+        return self.named_target or ("-target", f"{abi.zig}{self.api_level or ''}")
 
     def compile_flags(self, made: Made, abi: Abi) -> tuple[str, ...]:
         """The compiler's flags for what is made; the linker's too where one step does both."""
@@ -55,13 +58,14 @@ class Toolchain(Frozen):
         return {"program": self.program_flags, "shared": self.shared_flags, "static": self.static_flags}[made]
 
 
-def toolchain_of(abi: Abi) -> Toolchain:
-    """The row for the ABI's system. Raises InputUnavailable when there is none."""
+def toolchain_of(abi: Abi, kit: str = ZIG) -> Toolchain:
+    """The row for the ABI's system and a kit. Raises InputUnavailable when there is none."""
     rows = [Toolchain.model_validate(row) for row in table("toolchains")["toolchain"]]
+    rows = [row for row in rows if row.kit == kit]
     chain = next((row for row in rows if row.system == abi.system), None)
-    if chain is None or abi.zig is None:
+    if chain is None or (abi.zig is None and not chain.named_target):
         raise InputUnavailable(
-            f"hexpack cannot compile the runner for {abi.id}",
+            f"hexpack cannot compile the runner for {abi.id} with {kit}",
             evidence=(f"systems it compiles for: {', '.join(row.system for row in rows)}",),
             fix="choose a target on one of these systems",
         )
