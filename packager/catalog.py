@@ -160,12 +160,17 @@ class RuntimeSet(Frozen):
 
 
 class Role(Frozen):
-    """What a vendor file is for, and its name on each system (`{arch}` is the Hexagon number)."""
+    """What a vendor file is for, and its name on each system (`{arch}` is the Hexagon number).
+
+    It is needed where the target computes on `unit`, or anywhere without one; `backend` is that unit's own.
+    """
 
     id: str
     files: dict[str, str]
     folder: str
-    needed: Literal["always", "device", "compose", "catalogue", "never"]
+    needed: Literal["always", "device", "compose", "catalogue", "unit", "never"]
+    unit: Literal["npu", "gpu", "cpu"] | None = None
+    backend: bool = False
     per_arch: bool = False
     machine: Literal["host", "hexagon", "any"]
     source: str

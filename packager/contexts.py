@@ -6,22 +6,20 @@ An ONNX model goes through onnxruntime; what graphs are composed from, a DLC or 
 
 from __future__ import annotations
 
-import contextvars
-import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import TypeVar
 
-from packager import apart, catalog, compilers, composed, converted, linked
+from packager import apart, catalog, compilers, composable, composed, converted, linked
 from packager.assets import Inputs
 from packager.compilers import Border, Comparison, Compiled, CompileJob, Prepared, TensorSpec
-from packager.compilers.worker import STOPPING, TookTooLong
+from packager.compilers.worker import TookTooLong
 from packager.files import Blob, lend
 from packager.lock import Compile
 from packager.model import Frozen
 from packager.plan_model import TargetPlan
+from packager.pool import Pool
 from packager.rules.core import Asked, Proof
 from packager.sources import Tell
 from packager.steps import Steps, still_the_same
@@ -67,7 +65,7 @@ class _ProvedStep(Frozen):
 class ContextAsset(Frozen):
     """A compiled context in the store, with its proofs; where the target ships a DLC, `context` is that one.
 
-    `seconds` is what its compilation took.
+    `seconds` is what its compilation took. With `written`, the DLC is one that hexpack wrote.
 
     `model` is the sha256 of the file that was compiled, `calibration` a digest of the samples that it was
     quantized with, `inputs` the origins of the model's files, `tools` the compiler's versions. Of a split
@@ -83,6 +81,7 @@ class ContextAsset(Frozen):
     seconds: float
     asked: Asked
     proofs: tuple[Proof, ...]
+    written: bool = False
     split: Blob | None = None
     left: tuple[str, ...] = ()
     jobs: tuple[str, ...] = ()
@@ -109,12 +108,19 @@ class Compilation:
         be used, ManifestError where the manifest does not fit the model, ToolFailed for a graph that a SoC
         does not take: the first of them in the plan's order, whichever happened first.
         """
-        with _Pool(jobs) as pool:
+        with Pool(jobs) as pool:
             inputs = apart.taken_apart(self._steps, self._inputs)
-            if composed.is_composed(targets[0], inputs):
-                composer = self._composer(targets[0], inputs)
-                pairs = [(target, soc) for target in targets for soc in target.socs]
-                built = iter(pool.all(partial(self._composed, composer, *pair) for pair in pairs))
+            if composable.is_composed(targets[0], inputs):
+                shipped = [composable.unproved(target, inputs) for target in targets]
+                composer = None if all(shipped) else self._composer(targets[0], inputs)
+                pairs = [
+                    partial(self._as_it_is, target, soc, why)
+                    if why or composer is None
+                    else partial(self._composed, composer, target, soc)
+                    for target, why in zip(targets, shipped, strict=True)
+                    for soc in target.socs
+                ]
+                built = iter(pool.all(pairs))
                 return {target.label: tuple(next(built) for _ in target.socs) for target in targets}
             prepared = pool.all(partial(self._prepared, target) for target in targets)
             work = [
@@ -127,6 +133,11 @@ class Compilation:
 
     def _calls(self, target: TargetPlan, prepared: Prepared) -> Iterator[Callable[[], ContextAsset]]:
         """What makes the contexts of a target. onnxruntime cannot set HVX threads; hexrun can, of a DLC."""
+        if "npu" not in target.compute:
+            yield from (
+                partial(self._as_it_is, target, soc, composable.NO_NPU, prepared) for soc in target.socs
+            )
+            return
         if not target.hvx_threads:
             yield from (partial(self._context, target, soc, prepared) for soc in target.socs)
             return
@@ -137,6 +148,32 @@ class Compilation:
         onnxruntime = f"onnxruntime {self._tools['onnxruntime']}"
         composer = composed.Composer(self._steps, dlc, (onnxruntime,), prepared)
         yield from (partial(self._composed, composer, target, soc, prepared) for soc in target.socs)
+
+    def _as_it_is(
+        self, target: TargetPlan, soc: catalog.Soc, why: str | None, prepared: Prepared | None = None
+    ) -> ContextAsset:
+        """What no simulator here can run, shipped without a proof."""
+        given = self._inputs.model
+        specs = (prepared.inputs, prepared.outputs) if prepared else ((), ())
+        return ContextAsset(
+            soc=soc,
+            model=prepared.model.name if prepared else given.blob.sha256,
+            inputs=tuple(one.origin for one in (given, *self._inputs.weights)),
+            calibration=self._calibration(target),
+            tools=(),
+            context=self._container(prepared) if prepared else self._store.add_file(given.path),
+            written=prepared is not None,
+            seconds=0.0,
+            asked=Asked(
+                soc=soc.id,
+                optimization=target.optimization,
+                vtcm_mb=None,
+                inputs={tensor.name: tensor.shape for tensor in specs[0]},
+                outputs={tensor.name: tensor.shape for tensor in specs[1]},
+                unproved=why,
+            ),
+            proofs=(),
+        )
 
     def _composer(self, target: TargetPlan, inputs: Inputs) -> composed.Composer | linked.Linker:
         if target.model.compiler == "aihub":
@@ -155,14 +192,18 @@ class Compilation:
     ) -> ContextAsset:
         made = composer.make(target, soc)
         (graph, *_) = made.graphs
-        ships_dlc = prepared is not None and target.runtime == "dlc"
+        context = made.context
+        if target.asset != "context":
+            model = self._inputs.model
+            context = self._container(prepared) if prepared else self._store.add_file(model.path)
         return ContextAsset(
             soc=soc,
             model=prepared.model.name if prepared else self._inputs.model.blob.sha256,
             inputs=tuple(one.origin for one in (self._inputs.model, *self._inputs.weights)),
             calibration=self._calibration(target),
             tools=made.tools,
-            context=self._container(prepared) if prepared and ships_dlc else made.context,
+            context=context,
+            written=prepared is not None,
             seconds=made.seconds,
             asked=Asked(
                 soc=soc.id,
@@ -192,7 +233,8 @@ class Compilation:
             inputs=tuple(one.origin for one in (self._inputs.model, *self._inputs.weights)),
             calibration=self._calibration(target),
             tools=tuple(f"{name} {version}" for name, version in sorted(self._tools.items())),
-            context=self._container(prepared) if target.runtime == "dlc" else compiled.context,
+            context=self._container(prepared) if target.asset == "dlc" else compiled.context,
+            written=target.asset == "dlc",
             seconds=compiled.seconds,
             asked=Asked(
                 soc=soc.id,
@@ -336,30 +378,3 @@ class Compilation:
 
 def _json(value: Frozen | None) -> object:
     return None if value is None else value.model_dump(mode="json")
-
-
-class _Pool:
-    """Threads that wait for worker processes. When one fails or the user stops, the others are ended too."""
-
-    def __init__(self, jobs: int) -> None:
-        self._stopping = threading.Event()
-        self._pool = ThreadPoolExecutor(max_workers=jobs, thread_name_prefix="compile")
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stopping.set()
-        self._pool.shutdown(cancel_futures=True)
-
-    def all(self, calls: Iterable[Callable[[], Result]]) -> list[Result]:
-        """The results in the order of the calls."""
-        waiting: list[Future[Result]] = [self._pool.submit(self._call, call) for call in calls]
-        return [future.result() for future in waiting]
-
-    def _call(self, call: Callable[[], Result]) -> Result:
-        def within() -> Result:
-            STOPPING.set(self._stopping)
-            return call()
-
-        return contextvars.copy_context().run(within)

@@ -84,7 +84,7 @@ def _words(plan: TargetPlan, package: str) -> dict[str, object]:
         "links": [layout.host],
         "program": android.installed_name("hexrun"),
         "backend": catalog.role_file("backend", plan.system),
-        "model": one if plan.runtime == "dlc" else 'soc + ".bin"',
+        "model": one if plan.asset != "context" else 'soc + ".bin"',
     }
 
 

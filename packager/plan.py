@@ -142,11 +142,6 @@ def _refuse_settings_that_clash(
     if target.compute == ("npu",):
         return
     if target.runtime != "context-binary":
-        problems.add(
-            (*at, "compute"),
-            f"compute = {list(target.compute)} does not go with a DLC yet".replace("'", '"'),
-            'set compute = ["npu"]',
-        )
         return
     by = f"hvx_threads = {target.hvx_threads}" if target.hvx_threads else ""
     by = f'compiler = "{manifest.model.compiler}"' if composed else by
@@ -349,10 +344,12 @@ def _wanted(
 ) -> tuple[WantedFile, ...]:
     """The vendor files this target needs, by the role table."""
     with_catalogue = known.catalogues if known else ()
+    # The CPU's share of a split model is onnxruntime's.
+    units = ("npu",) if target.runtime == "context-binary" else target.compute
     files = []
     for role in catalog.roles():
         name = role.files.get(abi.system)
-        if name is None or not _needed(role, target, abi):
+        if name is None or not _needed(role, target, abi, units) or role.unit not in (None, *units):
             continue
         for arch in archs if role.per_arch else [None]:
             if role.needed == "catalogue" and arch not in with_catalogue:
@@ -369,12 +366,13 @@ def _wanted(
     return tuple(files)
 
 
-def _needed(role: catalog.Role, target: Target, abi: catalog.Abi) -> bool:
+def _needed(role: catalog.Role, target: Target, abi: catalog.Abi, units: tuple[str, ...]) -> bool:
     return {
         "always": True,
         "device": not abi.simulator,
         "compose": target.runtime != "context-binary" and not abi.simulator,
         "catalogue": not abi.simulator,
+        "unit": role.unit in units,
         "never": False,
     }[role.needed]
 

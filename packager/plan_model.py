@@ -56,6 +56,13 @@ class PackagePlan(Frozen):
     version: str
 
 
+_ASSETS: dict[str, Literal["context", "dlc", "library"]] = {
+    "context-binary": "context",
+    "dlc": "dlc",
+    "model-library": "library",
+}
+
+
 class TargetPlan(Settings):
     """One target with every word resolved. `label` is how reports call it, `name` the manifest's name."""
 
@@ -81,6 +88,11 @@ class TargetPlan(Settings):
     def splits(self) -> bool:
         """Whether nodes that the NPU does not take are left to the CPU, in onnxruntime."""
         return self.runtime == "context-binary" and "cpu" in self.compute
+
+    @property
+    def asset(self) -> Literal["context", "dlc", "library"]:
+        """What hexrun opens: a context binary for each SoC, or one file of which it composes graphs."""
+        return _ASSETS[self.runtime]
 
     def package_of(self, format_id: str) -> PackagePlan:
         """The package of this format. Raises ValueError when the target has none."""

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from pydantic import TypeAdapter
 
 from packager import catalog, layouts
-from packager.bundle import DSP_LIBRARY, SPLIT_MODEL, SUPPORT, Bundle, BundleFile, HostFile
+from packager.bundle import DSP_LIBRARY, MODEL_LIBRARY, SPLIT_MODEL, SUPPORT, Bundle, BundleFile, HostFile
 from packager.codeprint import codeprint, surroundings
 from packager.contexts import ContextAsset
 from packager.facts.identify import examine
@@ -20,7 +20,7 @@ from packager.manifest_host import Host
 from packager.plan_model import TargetPlan
 from packager.rules.core import Examined
 from packager.runner import RunnerBuild
-from packager.runtime_config import Asset, htp_config, json_text, net_run_config, runner_conf
+from packager.runtime_config import htp_config, json_text, net_run_config, runner_conf
 from packager.sources import Fetched
 from packager.sources.runtime_set import dsp_runtime_names, keys_of, licence_keys
 from packager.store import Store, key_of
@@ -114,14 +114,15 @@ class Staging:
             yield self._file("licences", key, "licence", libraries[key])
 
     def _contexts(self, contexts: Sequence[ContextAsset]) -> Iterable[BundleFile]:
-        if self._plan.runtime == "dlc":
+        if self._plan.asset != "context":
             (blob,) = {asset.context for asset in contexts}
+            written = self._plan.asset == "dlc" and contexts[0].written
             yield BundleFile(
                 path=layouts.model_path(self._layout, self._plan, contexts[0].soc),
-                role="container",
+                role="container" if self._plan.asset == "dlc" else MODEL_LIBRARY,
                 blob=blob,
                 local=self._store.path(blob.sha256),
-                origin="written by QAIRT's IR backend",
+                origin="written by QAIRT's IR backend" if written else contexts[0].inputs[0],
             )
             return
         for asset in contexts:
@@ -155,9 +156,11 @@ class Staging:
 
     def _configuration(self, graphs: dict[str | None, tuple[str, ...]]) -> Iterable[BundleFile]:
         plan = self._plan
-        asset: Asset = "dlc" if plan.runtime == "dlc" else "context"
         yield self._text(
-            "config", "runner.conf", "runner-config", runner_conf(plan, layouts.places(plan), asset=asset)
+            "config",
+            "runner.conf",
+            "runner-config",
+            runner_conf(plan, layouts.places(plan), asset=plan.asset),
         )
         for soc in plan.socs:
             htp = htp_config(plan, soc, graphs.get(soc.id, ()))

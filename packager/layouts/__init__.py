@@ -52,8 +52,10 @@ def required_of(plan: TargetPlan) -> Host | None:
 
 
 def model_path(layout: Layout, plan: TargetPlan, soc: catalog.Soc) -> str:
-    """Where the context binary of a SoC stands, or the one DLC of all of them."""
-    name = f"{plan.package.name}.dlc" if plan.runtime == "dlc" else f"{soc.id}.bin"
+    """Where the context binary of a SoC stands, or the one DLC or model library of all of them."""
+    library = ".dll" if plan.system == "windows" else ".so"
+    ending = {"context": ".bin", "dlc": ".dlc", "library": library}[plan.asset]
+    name = f"{soc.id if plan.asset == 'context' else plan.package.name}{ending}"
     return layout.path("models", name)
 
 
@@ -70,7 +72,11 @@ def places(plan: TargetPlan) -> Places:
         host, dsp = on_device.libraries, on_device.dsp_folder
     return Places(
         config=layout.path("config", "runner.conf"),
-        backends={"npu": posixpath.join(host, catalog.role_file("backend", plan.system))},
+        backends={
+            role.unit: posixpath.join(host, role.files[plan.system])
+            for role in catalog.roles()
+            if role.backend and role.unit and plan.system in role.files
+        },
         system=posixpath.join(host, catalog.role_file("system", plan.system)),
         dsp=None if plan.abi.simulator else dsp,
         models={soc.id: model_path(layout, plan, soc) for soc in plan.socs},

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from packager import catalog
-from packager.bundle import SUPPORT, BundleFile
+from packager.bundle import MODEL_LIBRARY, SPLIT_MODEL, SUPPORT, BundleFile
 from packager.model import Frozen
 from packager.plan_model import TargetPlan
 
@@ -59,6 +59,8 @@ def _kind(file: BundleFile) -> str:
         SUPPORT: "CPU libraries",
         "context": "models",
         "container": "models",
+        MODEL_LIBRARY: "models",
+        SPLIT_MODEL: "models",
         "runner": "runner",
         "runner-library": "runner",
     }

@@ -260,7 +260,7 @@ def files_that_are_there(case: Case) -> Iterable[Said]:
             elif path in models and place in there and not _may_be_model(case, there[place]):
                 yield Said(
                     file=there[place].file.path,
-                    found="neither a context binary nor a DLC",
+                    found="neither a context binary nor a DLC nor a model library",
                     wanted=f"a compiled model, as {file.path} names it",
                     fix="compile the model again, or name the right file",
                 )
@@ -286,7 +286,9 @@ def _is_linked_to_later(case: Case, configuration: BundleFile, path: str) -> boo
 
 
 def _may_be_model(case: Case, examined: Examined) -> bool:
-    return isinstance(examined.facts, _MODELS) or stand_in(case, examined) is not None
+    facts = examined.facts
+    library = isinstance(facts, ElfFacts | PeFacts) and facts.model_prefix is not None
+    return isinstance(facts, _MODELS) or library or stand_in(case, examined) is not None
 
 
 def _named(case: Case) -> Iterator[tuple[BundleFile, list[str], list[str]]]:

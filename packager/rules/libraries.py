@@ -151,7 +151,8 @@ def _needed(case: Case) -> dict[tuple[str, int | None], str]:
     }
     if not plan.abi.simulator:
         for role in catalog.roles():
-            if role.needed == "device" and plan.system in role.files:
+            on_unit = role.unit is None or role.unit in plan.compute
+            if role.needed == "device" and on_unit and plan.system in role.files:
                 needed |= {(role.id, arch): role_file(role.id, plan.system, arch) for arch in plan.archs}
     return needed
 
@@ -270,7 +271,7 @@ def its_own_name(case: Case) -> Iterable[Said]:
 
     Of the vendor's other libraries some are shipped under a second name.
     """
-    needed = [role.id for role in vendor_roles().values() if role.needed != "never"]
+    needed = [role.id for role in vendor_roles().values() if role.needed not in ("never", "unit")]
     for library in libraries(case, *needed):
         file, linked_as = library.file, _linked_as(library.facts)
         if linked_as is None or linked_as.lower() == file.name.lower():

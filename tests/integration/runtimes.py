@@ -65,7 +65,7 @@ def everything(store: Store, abi_id: str) -> dict[str, Path]:
 
 def shipped_roles() -> list[Role]:
     """The roles that packages have files for."""
-    return [role for role in catalog.roles() if role.needed != "never"]
+    return [role for role in catalog.roles() if role.needed != "never" and role.unit in (None, "npu")]
 
 
 def _wanted(known: RuntimeSet, abi: Abi) -> Iterator[WantedFile]:

@@ -12,7 +12,7 @@ import pytest
 from runner_container import Model
 from runner_kit import HERE, compiled, zig
 
-from packager import catalog, composed
+from packager import catalog, composable
 from packager.assets import Inputs
 from packager.compilers import generator, worker
 from packager.compilers.generator import Generator, Settings, Source
@@ -287,18 +287,18 @@ def inputs_of(path: Path, store: Store) -> Inputs:
 def test_a_container_of_a_newer_release_than_the_compiler_is_refused_with_both(container, store):
     inputs = inputs_of(container.folder / "model.dlc", store)
 
-    said = refusal(lambda: composed.source_of(inputs, "v2.48.0.260626120635"), InputUnavailable)
+    said = refusal(lambda: composable.source_of(inputs, "v2.48.0.260626120635"), InputUnavailable)
 
     assert "found   v2.51.0.260929181845" in said
     assert "wanted  v2.48.0.260626120635 or older" in said
 
 
 def test_a_model_library_for_this_machine_is_taken(library, store):
-    assert composed.source_of(inputs_of(library, store), "v2.51.0").kind == "library"
+    assert composable.source_of(inputs_of(library, store), "v2.51.0").kind == "library"
 
 
 def test_a_library_that_composes_nothing_is_refused(tool, store):
-    said = refusal(lambda: composed.source_of(inputs_of(tool.system, store), "v2.51.0"), InputUnavailable)
+    said = refusal(lambda: composable.source_of(inputs_of(tool.system, store), "v2.51.0"), InputUnavailable)
 
     assert "found   no function that composes graphs" in said
 
@@ -314,7 +314,7 @@ def test_a_model_library_for_another_machine_is_refused(store, tmp_path):
     zig(store, tmp_path, *flags, "-o", "model.so", HERE / "model_library.c")
 
     said = refusal(
-        lambda: composed.source_of(inputs_of(tmp_path / "model.so", store), "v2.51.0"), InputUnavailable
+        lambda: composable.source_of(inputs_of(tmp_path / "model.so", store), "v2.51.0"), InputUnavailable
     )
 
     assert "found   machine AARCH64" in said

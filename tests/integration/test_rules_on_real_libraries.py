@@ -74,7 +74,7 @@ def never_packed(wheel: Fetched, plan: TargetPlan, store: Store) -> list[Examine
         role.files[plan.system].format(arch=arch): (role, arch if role.per_arch else None)
         for role in catalog.roles()
         for arch in (plan.archs or (0,))
-        if role.needed == "never" and plan.system in role.files
+        if role.needed in ("never", "unit") and plan.system in role.files
     }
     found = []
     for inside in file_names(wheel, store):

@@ -159,6 +159,7 @@ def _wanted(
                 "compose": runtime != "context-binary" and not abi.simulator,
                 "catalogue": arch in libraries.catalogues,
                 "never": False,
+                "unit": False,
             }[role.needed]
             if applies and abi.system in role.files:
                 wanted.append(

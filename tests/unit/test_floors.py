@@ -29,7 +29,7 @@ FLOORS = {
     4: ("rules",),
     5: ("runtime_config", "runner", "layouts", "android", "parts"),
     6: ("formats",),
-    7: ("assets", "steps", "apart", "composed", "converted", "linked", "contexts", "staging", "emission", "registry_upload", "publication", "inference", "audit", "report_model"),
+    7: ("assets", "steps", "apart", "composable", "pool", "composed", "converted", "linked", "contexts", "staging", "emission", "registry_upload", "publication", "inference", "audit", "report_model"),
     8: (
         "pipeline", "report", "progress", "plan_report", "audit_report", "inspection", "explanation", "project",
         "store_report",

@@ -135,7 +135,6 @@ def test_words_about_the_linux_system_stand_over_their_defaults(tmp_path):
         (LINUX + 'precision = "w8a16"\n', "needs calibration data"),
         (LINUX + 'io = "quantized"\n', 'io = "quantized" does not go with precision = "float"'),
         (LINUX + '[[allow]]\nrule = "HEX999"\nreason = "of another program"\n', 'unknown rule "HEX999"'),
-        (LINUX + 'runtime = "model-library"\n', 'runtime "model-library" is not built by this version yet'),
         (WINDOWS + "[targets.linux]\nudev = true\n", "windows has no use for these words"),
         (LINUX.replace('"deb"', '"tar.zst"') + "[targets.linux]\n", "an archive that is unpacked by hand"),
         (
@@ -145,7 +144,6 @@ def test_words_about_the_linux_system_stand_over_their_defaults(tmp_path):
         (LINUX + 'compute = ["npu", "gpu"]\n', 'compute "gpu" is not built by this version yet'),
         (LINUX + 'compute = ["cpu"]\n', 'compute = ["cpu"] does not go with context binaries'),
         (LINUX + 'compute = ["npu", "cpu"]\nhvx_threads = 2\n', "does not go with hvx_threads = 2"),
-        (LINUX + 'compute = ["npu", "cpu"]\nruntime = "dlc"\n', "does not go with a DLC yet"),
     ],
 )
 def test_a_word_that_cannot_be_resolved_is_shown_at_its_place(tmp_path, targets, says):
