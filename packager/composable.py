@@ -46,7 +46,7 @@ def is_composed(target: TargetPlan, inputs: Inputs) -> bool:
             fix='set compute = ["npu"], or name the ONNX model',
         )
     reference = target.model.reference
-    if composed and compiler != "aihub" and target.precision not in ("float", "as-is"):
+    if composed and compiler not in ("aihub", "qairt") and target.precision not in ("float", "as-is"):
         raise ManifestError(
             f'precision = "{target.precision}" asks to quantize {inputs.model.name}',
             evidence=("what graphs are composed from is quantized by whoever made it, or never",),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from packager.assets import Inputs
-from packager.compilers import TensorSpec, qairt_tools
+from packager.compilers import QUANTIZED, TensorSpec, qairt_tools
 from packager.compilers.samples import dimensions
 from packager.errors import InputUnavailable, ToolFailed
 from packager.facts.dlc import read_dlc
@@ -72,10 +72,59 @@ def convert(steps: Steps, target: TargetPlan, inputs: Inputs) -> Converted:
         return _ConvertedStep(dlc=steps.store.add_file(dlc))
 
     made = steps.step("convert", _ConvertedStep, key, do)
+    tool = f"qairt-converter {sdk.release}"
+    if target.precision in QUANTIZED:
+        made = _quantized(steps, target, inputs, sdk, made)
+        tool += f", qairt-quantizer {sdk.release}"
     name = f"{Path(inputs.model.name).stem}.dlc"
     update = {"path": steps.store.path(made.dlc.sha256), "blob": made.dlc, "name": name}
     model = inputs.model.model_copy(update=update)
-    return Converted(inputs=inputs.model_copy(update={"model": model}), tool=f"qairt-converter {sdk.release}")
+    return Converted(inputs=inputs.model_copy(update={"model": model}), tool=tool)
+
+
+def _quantized(
+    steps: Steps, target: TargetPlan, inputs: Inputs, sdk: qairt_tools.Sdk, made: _ConvertedStep
+) -> _ConvertedStep:
+    """The DLC quantized with the calibration samples, and read back: exit code 0 proves nothing."""
+    said = target.model.quantization
+    wanted = qairt_tools.Quantizing.of(
+        target.precision,
+        per_channel=said.per_channel if said else True,
+        preprocessing=target.model.preprocessing,
+    )
+    key = {
+        "dlc": made.dlc.sha256,
+        "wanted": wanted.model_dump(mode="json"),
+        "samples": [sample.blob.sha256 for sample in inputs.calibration],
+        "release": sdk.release,
+    }
+
+    def do(work: Path) -> _ConvertedStep:
+        steps.tell(f"quantizing to {target.precision} with QAIRT {sdk.release}")
+        (graph, *_) = read_dlc(steps.store.path(made.dlc.sha256)).graphs
+        specs = [TensorSpec(name=t.name, dtype=t.dtype, shape=t.shape) for t in graph.inputs]
+        paths = [sample.path for sample in inputs.calibration]
+        dlc = qairt_tools.quantize(sdk, steps.store.path(made.dlc.sha256), specs, paths, wanted, work)
+        still_the_same(*inputs.calibration)
+        _held_quantized(wanted, read_dlc(dlc))
+        return _ConvertedStep(dlc=steps.store.add_file(dlc))
+
+    return steps.step("quantize", _ConvertedStep, key, do)
+
+
+def _held_quantized(wanted: qairt_tools.Quantizing, facts: DlcFacts) -> None:
+    """Raise ToolFailed where the graph's borders are not of the bits that were asked for."""
+    tensors = [t for graph in facts.graphs[:1] for t in (*graph.inputs, *graph.outputs)]
+    right = [t for t in tensors if t.dtype.endswith(f"fixed{wanted.activations}")]
+    if not right:
+        raise ToolFailed(
+            "the DLC of qairt-quantizer is not quantized as was asked for",
+            evidence=(
+                f"wanted  activations of {wanted.activations} bits",
+                *(f"found   {t.name} {t.dtype}" for t in tensors),
+            ),
+            fix="run qairt-quantizer by hand and look at what it says",
+        )
 
 
 def _held_against(wanted: list[TensorSpec], facts: DlcFacts) -> None:

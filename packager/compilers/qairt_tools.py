@@ -8,12 +8,14 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Self
 
 from packager import files
 from packager.catalog import table
-from packager.compilers import messages, worker
+from packager.compilers import messages, samples, worker
 from packager.compilers.jobs import TensorSpec
 from packager.errors import InputUnavailable, ToolFailed, nearest
+from packager.manifest_samples import Preprocessing
 from packager.model import Frozen
 
 HOST = "x86_64-linux-clang"
@@ -32,6 +34,26 @@ class Sdk(Frozen):
     def libraries(self) -> Path:
         """The folder of the libraries for this machine."""
         return self.root / "lib" / HOST
+
+
+class Quantizing(Frozen):
+    """What qairt-quantizer is asked for: bits of activations and of weights, a scale for each channel."""
+
+    activations: int
+    weights: int
+    per_channel: bool
+    preprocessing: Preprocessing | None = None
+
+    @classmethod
+    def of(cls, precision: str, *, per_channel: bool, preprocessing: Preprocessing | None) -> Self:
+        """The bits of a word like `w8a16`."""
+        weights, activations = precision.removeprefix("w").split("a")
+        return cls(
+            activations=int(activations),
+            weights=int(weights),
+            per_channel=per_channel,
+            preprocessing=preprocessing,
+        )
 
 
 class Flags(Frozen):
@@ -96,13 +118,55 @@ def convert(
             (inside / name).parent.mkdir(parents=True, exist_ok=True)
             files.place(path, inside / name)
         _run(sdk, tool, words, inside)
-        if not (inside / _DLC).is_file() or not (inside / _DLC).stat().st_size:
-            raise ToolFailed(
-                f"{tool} of QAIRT {sdk.release} ended without an error and wrote no DLC",
-                evidence=_last_words(inside),
-                fix="look at what it said; run it by hand with --debug",
-            )
-        files.place(inside / _DLC, work / _DLC)
+        return _kept(sdk, tool, inside, work)
+
+
+def quantize(
+    sdk: Sdk,
+    dlc: Path,
+    inputs: Sequence[TensorSpec],
+    paths: Sequence[Path],
+    wanted: Quantizing,
+    work: Path,
+) -> Path:
+    """A float DLC quantized by the SDK's qairt-quantizer, as `work`/model.dlc.
+
+    `paths` (npy, npz or pictures) reach the tool as raw float32 files and a list of them, one line for each
+    sample. Raises InputUnavailable for a sample that does not fit or a missing tool, ToolFailed with the
+    tool's last words.
+    """
+    import numpy as np
+
+    tool = "qairt-quantizer"
+    flag = flags_of(tool, sdk.release)
+    with files.scratch(work) as inside:
+        files.place(dlc, inside / "float.dlc")
+        lines = []
+        for number, path in enumerate(paths):
+            arrays = samples.read(path, inputs, wanted.preprocessing)
+            words = []
+            for index, (name, array) in enumerate(arrays.items()):
+                raw = f"{number}-{index}.raw"
+                with files.written_whole(inside / raw) as stream:
+                    stream.write(np.ascontiguousarray(array, dtype="<f4").tobytes())
+                words.append(f"{name}:={raw}")
+            lines.append(" ".join(words) + "\n")
+        files.write_text(inside / "samples.txt", "".join(lines))
+        asked = [flag["model"], "float.dlc", flag["output"], _DLC, flag["samples"], "samples.txt"]
+        asked += [flag["activations"], str(wanted.activations), flag["weights"], str(wanted.weights)]
+        asked += [flag["per_channel"]] if wanted.per_channel else []
+        _run(sdk, tool, asked, inside)
+        return _kept(sdk, tool, inside, work)
+
+
+def _kept(sdk: Sdk, tool: str, inside: Path, work: Path) -> Path:
+    if not (inside / _DLC).is_file() or not (inside / _DLC).stat().st_size:
+        raise ToolFailed(
+            f"{tool} of QAIRT {sdk.release} ended without an error and wrote no DLC",
+            evidence=_last_words(inside),
+            fix="look at what it said; run it by hand with --debug",
+        )
+    files.place(inside / _DLC, work / _DLC)
     return work / _DLC
 
 

@@ -1,7 +1,8 @@
 """Eight SoCs compiled at once against one after another: `python -m tests.bench.compiling [MANIFEST]`.
 
-Both run in turn, in stores that remember nothing, and are compared by their wall times: with two processors the
-target is 1.7. Peak memory is what this process and all its workers hold together.
+Both run in turn, in stores that know the prepared model alone, and are compared by their wall times: with two
+processors the target is 1.7. Of proofs there is no such target, because the simulator itself uses several threads.
+Peak memory is what this process and all its workers hold together.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ os = "linux"
 abi = "x86_64-linux-clang"
 formats = ["tar.gz"]
 """
-GLANCE_SECONDS = 0.05
+GLANCE_SECONDS = 0.1
 WHAT = {"compiling for 8 SoCs": (False, 2), "compiling and proving for 8 SoCs": (True, 1)}  # proved, rounds
 
 
@@ -132,7 +133,7 @@ def main(manifest: Path = EXAMPLE) -> None:
                 f"{serial.seconds / rounds:.1f} s, {human_size(serial.peak)}",
                 f"{parallel.seconds / rounds:.1f} s, {human_size(parallel.peak)}",
                 f"{serial.seconds / parallel.seconds:.2f}",
-                "at least 1.7 on 2 processors",
+                "-" if proved else "at least 1.7 on 2 processors",
             )
     show(rows)
 

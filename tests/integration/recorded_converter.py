@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import hashlib
 import os
 import signal
 import sys
@@ -43,6 +44,11 @@ def convert(model: str, container: str, shapes: list[list[str]]) -> None:
     onnxruntime.InferenceSession("fixed.onnx", options)
     (made,) = Path().glob("*.dlc")
     made.rename(container)
+    # What recorded_quantizer.py needs: no tool here reads graphs out of a DLC.
+    kept = Path(os.environ["QAIRT_SDK_ROOT"], "recorded")
+    kept.mkdir(exist_ok=True)
+    digest = hashlib.sha256(Path(container).read_bytes()).hexdigest()
+    Path("fixed.onnx").rename(kept / f"{digest}.onnx")
 
 
 def main() -> None:

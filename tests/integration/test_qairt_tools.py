@@ -58,9 +58,10 @@ def sdk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for part in ("bin", "lib"):
         (root / part / qairt_tools.HOST).mkdir(parents=True)
     (root / "lib" / qairt_tools.HOST / "libQnnIr.so").symlink_to(VENDOR / "libQnnIr.so")
-    program = root / "bin" / qairt_tools.HOST / "qairt-converter"
-    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{HERE / "recorded_converter.py"}" "$@"\n')
-    program.chmod(0o755)
+    for name in ("converter", "quantizer"):
+        program = root / "bin" / qairt_tools.HOST / f"qairt-{name}"
+        program.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{HERE / f"recorded_{name}.py"}" "$@"\n')
+        program.chmod(0o755)
     monkeypatch.setenv("QAIRT_SDK_ROOT", str(root))
     return root
 
@@ -89,6 +90,7 @@ def contexts(folder: Path, store: Store):
         facts=read_onnx(folder / "model.onnx"),
         reference=(fetched("x.npy"),),
         expected=(fetched("y.npy"),),
+        calibration=(fetched("x.npy"),),
     )
     return Compilation(store, inputs, lambda _: None).contexts(plan.targets, 2)["boards"]
 
@@ -107,6 +109,33 @@ def test_an_onnx_model_goes_through_the_converter_of_an_sdk_to_proved_contexts(s
     assert all(one.proofs[0].cosine > 0.99999 for one in made)
     assert made[0].tools[0] == "qairt-converter 2.51.0"
     assert made[0].inputs == ("path model.onnx",)
+
+
+QUANTIZED = MANIFEST.replace(
+    'compiler = "qairt"', 'compiler = "qairt"\nprecision = "w8a16"\ncalibration = { path = "x.npy" }'
+)
+
+
+def test_the_quantizer_of_an_sdk_makes_contexts_that_compute_in_integers(sdk, project, fresh):
+    (project / "app.toml").write_text(QUANTIZED)
+
+    made = contexts(project, fresh)
+
+    graphs = [read_context(fresh.path(one.context.sha256)).graphs[0] for one in made]
+    assert {tensor.dtype for graph in graphs for tensor in (*graph.inputs, *graph.outputs)} == {"ufixed16"}
+    assert all(0.999 < one.proofs[0].cosine < 1 for one in made)
+    assert made[0].tools[0] == "qairt-converter 2.51.0, qairt-quantizer 2.51.0"
+
+
+def test_a_quantizer_that_left_the_graph_as_it_was_is_found_out(sdk, project, fresh, monkeypatch):
+    (project / "app.toml").write_text(QUANTIZED)
+    monkeypatch.setenv("WITH", "float")
+
+    said = refusal(project, fresh, ToolFailed)
+
+    assert "is not quantized as was asked for" in said
+    assert "wanted  activations of 16 bits" in said
+    assert "found   x float32" in said
 
 
 @pytest.fixture
