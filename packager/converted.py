@@ -66,7 +66,7 @@ def convert(steps: Steps, target: TargetPlan, inputs: Inputs) -> Converted:
     def do(work: Path) -> _ConvertedStep:
         steps.tell(f"converting {inputs.model.name} with QAIRT {sdk.release}")
         weights = {name: one.path for name, one in beside.items()}
-        dlc = qairt_tools.convert(sdk, inputs.model.path, weights, wanted, work)
+        dlc = qairt_tools.convert(sdk, inputs.model.path, weights, wanted, work, steps.tell)
         still_the_same(inputs.model, *inputs.weights)
         _held_against(wanted, read_dlc(dlc))
         return _ConvertedStep(dlc=steps.store.add_file(dlc))
@@ -104,7 +104,8 @@ def _quantized(
         (graph, *_) = read_dlc(steps.store.path(made.dlc.sha256)).graphs
         specs = [TensorSpec(name=t.name, dtype=t.dtype, shape=t.shape) for t in graph.inputs]
         paths = [sample.path for sample in inputs.calibration]
-        dlc = qairt_tools.quantize(sdk, steps.store.path(made.dlc.sha256), specs, paths, wanted, work)
+        source = steps.store.path(made.dlc.sha256)
+        dlc = qairt_tools.quantize(sdk, source, specs, paths, wanted, work, steps.tell)
         still_the_same(*inputs.calibration)
         _held_quantized(wanted, read_dlc(dlc))
         return _ConvertedStep(dlc=steps.store.add_file(dlc))

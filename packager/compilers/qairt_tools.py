@@ -6,7 +6,7 @@ An exit code of 0 proves nothing about what such a tool wrote: whoever calls thi
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Self
 
@@ -22,6 +22,8 @@ HOST = "x86_64-linux-clang"
 ROOTS = ("QAIRT_SDK_ROOT", "QNN_SDK_ROOT")
 _SHOWN_LINES = 12
 _DLC = "model.dlc"
+Hear = Callable[[str], None]
+"""Takes what a tool says, line by line, while it runs."""
 
 
 class Sdk(Frozen):
@@ -99,7 +101,12 @@ def flags_of(tool: str, release: str) -> dict[str, str]:
 
 
 def convert(
-    sdk: Sdk, model: Path, beside: Mapping[str, Path], inputs: Sequence[TensorSpec], work: Path
+    sdk: Sdk,
+    model: Path,
+    beside: Mapping[str, Path],
+    inputs: Sequence[TensorSpec],
+    work: Path,
+    hear: Hear,
 ) -> Path:
     """An ONNX model as a DLC, `work`/model.dlc, by the SDK's qairt-converter.
 
@@ -117,7 +124,7 @@ def convert(
         for name, path in beside.items():
             (inside / name).parent.mkdir(parents=True, exist_ok=True)
             files.place(path, inside / name)
-        _run(sdk, tool, words, inside)
+        _run(sdk, tool, words, inside, hear)
         return _kept(sdk, tool, inside, work)
 
 
@@ -128,6 +135,7 @@ def quantize(
     paths: Sequence[Path],
     wanted: Quantizing,
     work: Path,
+    hear: Hear,
 ) -> Path:
     """A float DLC quantized by the SDK's qairt-quantizer, as `work`/model.dlc.
 
@@ -155,7 +163,7 @@ def quantize(
         asked = [flag["model"], "float.dlc", flag["output"], _DLC, flag["samples"], "samples.txt"]
         asked += [flag["activations"], str(wanted.activations), flag["weights"], str(wanted.weights)]
         asked += [flag["per_channel"]] if wanted.per_channel else []
-        _run(sdk, tool, asked, inside)
+        _run(sdk, tool, asked, inside, hear)
         return _kept(sdk, tool, inside, work)
 
 
@@ -170,7 +178,7 @@ def _kept(sdk: Sdk, tool: str, inside: Path, work: Path) -> Path:
     return work / _DLC
 
 
-def _run(sdk: Sdk, tool: str, words: Sequence[str], inside: Path) -> None:
+def _run(sdk: Sdk, tool: str, words: Sequence[str], inside: Path, hear: Hear) -> None:
     program = sdk.root / "bin" / HOST / tool
     if not program.is_file():
         there = sorted(path.name for path in program.parent.iterdir())
@@ -184,11 +192,18 @@ def _run(sdk: Sdk, tool: str, words: Sequence[str], inside: Path) -> None:
     surroundings = {
         "PYTHONPATH": str(sdk.root / "lib" / "python"),
         "LD_LIBRARY_PATH": str(sdk.libraries),
+        "PYTHONUNBUFFERED": "1",  # what they say is heard when they say it
         **dict.fromkeys(ROOTS, str(sdk.root)),
     }
     command = ["env", *(f"{name}={value}" for name, value in surroundings.items()), str(program), *words]
     doing = f"{tool} of QAIRT {sdk.release}"
-    code = worker.wait(command, inside, doing=doing, seconds=worker.COMPILE_SECONDS)
+    code = worker.wait(
+        command,
+        inside,
+        doing=doing,
+        seconds=worker.COMPILE_SECONDS,
+        hear=lambda line: hear(f"{tool}: {line}"),
+    )
     if code < 0 or code == 128 + 9:
         raise worker.died(code, doing, worker.log(inside))
     if code:

@@ -17,7 +17,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ STOPPING: ContextVar[threading.Event | None] = ContextVar("STOPPING", default=No
 """Set by whoever runs jobs in threads, where no Ctrl-C arrives: once it is set, workers are ended."""
 
 _GLANCE_SECONDS = 0.05
+_LONGEST_LINE = 300  # bytes of what a tool says in one line
 _LEAST_ROOM = 64 << 10  # bytes; a tool that has so little cannot have written what it was asked for
 _ACCESS_VIOLATION = 0xC0000005
 _CHECKOUT = Path(__file__).resolve().parents[2]
@@ -70,10 +71,19 @@ def log(work: Path) -> str:
     return (work / "worker.log").read_text(encoding="utf-8", errors="replace")
 
 
-def wait(command: Sequence[str], work: Path, *, doing: str, seconds: float, answer: str | None = None) -> int:
+def wait(
+    command: Sequence[str],
+    work: Path,
+    *,
+    doing: str,
+    seconds: float,
+    answer: str | None = None,
+    hear: Callable[[str], None] | None = None,
+) -> int:
     """Run a command in `work` to its end; its exit code, or minus the number of the signal that ended it.
 
-    Both its streams go to `work`/worker.log, or the standard output to the file `answer` there.
+    Both its streams go to `work`/worker.log, or the standard output to the file `answer` there. `hear` gets
+    the lines of that log while they are written.
     """
     stopping, until = STOPPING.get(), time.monotonic() + seconds
     with (
@@ -88,13 +98,19 @@ def wait(command: Sequence[str], work: Path, *, doing: str, seconds: float, answ
             stderr=said,
         ) as process,
     ):
+        ear = _Ear(said.fileno(), hear) if hear else None
         try:
             while True:
                 left = until - time.monotonic()
-                glance = min(left, _GLANCE_SECONDS) if stopping else left
+                glance = min(left, _GLANCE_SECONDS) if stopping or ear else left
                 try:
-                    return process.wait(max(glance, 0))
+                    code = process.wait(max(glance, 0))
+                    if ear:
+                        ear.listen()
+                    return code
                 except subprocess.TimeoutExpired:
+                    if ear:
+                        ear.listen()
                     if stopping and stopping.is_set():
                         raise KeyboardInterrupt from None
                     if left <= 0:
@@ -102,6 +118,25 @@ def wait(command: Sequence[str], work: Path, *, doing: str, seconds: float, answ
         except BaseException:
             process.kill()
             raise
+
+
+class _Ear:
+    """Hears a log while another process writes it: whole lines, each once, none too long for people."""
+
+    def __init__(self, descriptor: int, hear: Callable[[str], None]) -> None:
+        self._descriptor, self._hear, self._at, self._rest = descriptor, hear, 0, b""
+
+    def listen(self) -> None:
+        """Pass on what has come since the last time."""
+        # Reading at a place leaves alone the position at which the other process writes.
+        while data := os.pread(self._descriptor, 1 << 16, self._at):
+            self._at += len(data)
+            *lines, rest = (self._rest + data).split(b"\n")
+            self._rest = rest[-_LONGEST_LINE:]
+            for line in lines:
+                text = line[:_LONGEST_LINE].decode("utf-8", errors="replace").strip()
+                if text:
+                    self._hear(text)
 
 
 class TookTooLong(ToolFailed):

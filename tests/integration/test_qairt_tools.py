@@ -51,6 +51,9 @@ formats = ["tar.zst"]
 """
 
 
+HEARD: list[str] = []
+
+
 @pytest.fixture
 def sdk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder in the shape of an SDK, with the recorded converter and one real library."""
@@ -92,7 +95,7 @@ def contexts(folder: Path, store: Store):
         expected=(fetched("y.npy"),),
         calibration=(fetched("x.npy"),),
     )
-    return Compilation(store, inputs, lambda _: None).contexts(plan.targets, 2)["boards"]
+    return Compilation(store, inputs, HEARD.append).contexts(plan.targets, 2)["boards"]
 
 
 def refusal(folder: Path, store: Store, kind: type[HexpackError]) -> str:
@@ -119,8 +122,10 @@ QUANTIZED = MANIFEST.replace(
 def test_the_quantizer_of_an_sdk_makes_contexts_that_compute_in_integers(sdk, project, fresh):
     (project / "app.toml").write_text(QUANTIZED)
 
+    HEARD.clear()
     made = contexts(project, fresh)
 
+    assert {"qairt-converter: Processing network", "qairt-quantizer: Quantizing"} <= set(HEARD)
     graphs = [read_context(fresh.path(one.context.sha256)).graphs[0] for one in made]
     assert {tensor.dtype for graph in graphs for tensor in (*graph.inputs, *graph.outputs)} == {"ufixed16"}
     assert all(0.999 < one.proofs[0].cosine < 1 for one in made)

@@ -279,6 +279,25 @@ def test_a_worker_that_does_not_end_is_stopped(tmp_path):
         worker.wait(sleep, tmp_path, doing="compiling", seconds=0.3)
 
 
+def test_what_a_tool_says_is_heard_while_it_runs_line_by_line(tmp_path):
+    go_on = tmp_path / "go-on"
+    tool = (
+        "import pathlib, sys, time\n"
+        "print('first', flush=True)\n"
+        f"while not pathlib.Path({str(go_on)!r}).exists(): time.sleep(0.01)\n"
+        "sys.stderr.write('x' * 1000 + '\\n'); print('half', end='')\n"
+    )
+    heard = []
+
+    def hear(line: str) -> None:
+        heard.append(line)
+        go_on.touch()  # the tool ends only once its first line was heard
+
+    assert worker.wait([sys.executable, "-c", tool], tmp_path, doing="x", seconds=60, hear=hear) == 0
+    assert heard == ["first", "x" * 300]
+    assert worker.log(tmp_path).endswith("half")
+
+
 def test_what_a_worker_writes_is_kept_out_of_sight(tmp_path, capfd):
     loud = [sys.executable, "-c", "import sys; print('to out'); print('to err', file=sys.stderr)"]
 
