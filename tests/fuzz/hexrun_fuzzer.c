@@ -1,13 +1,15 @@
-/* What hexrun reads from people and from files: runner.conf, the head of a .npy file, the command line. The first
- * byte says which; the rest is the input. Ends by abort() where an answer makes no sense. */
+/* What hexrun reads from people and from files: runner.conf, the head of a .npy file, the command line, and what a
+ * stub or skel is. The first byte says which; the rest is the input. Ends by abort() where an answer makes no sense. */
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "choose.h"
 #include "config_lines.h"
+#include "doctor_elf.h"
 #include "npy.h"
 #include "options.h"
+#include "status.h"
 
 #define MUST(condition)  \
     do                   \
@@ -99,9 +101,27 @@ static void read_options(const uint8_t *data, size_t size)
     free(text);
 }
 
+static void read_elf(const uint8_t *data, size_t size)
+{
+    static const char PLACE[] = "library.so"; /* in a folder of the fuzzer's own */
+    struct elf_facts facts;
+    char problem[FAULT_TEXT] = "";
+    FILE *file = fopen(PLACE, "wb");
+    MUST(file && fwrite(data, 1, size, file) == size && fclose(file) == 0);
+    if (!elf_read(PLACE, &facts, problem)) {
+        MUST(*problem);
+        return;
+    }
+    MUST(facts.needed_count <= ELF_NEEDED && memchr(facts.build, '\0', sizeof facts.build));
+    for (size_t i = 0; i < facts.needed_count; i++)
+        MUST(*facts.needed[i] && memchr(facts.needed[i], '\0', sizeof facts.needed[i]));
+    MUST(facts.is_elf || (!facts.machine && !facts.hexagon && !facts.needed_count));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static void (*const READERS[])(const uint8_t *, size_t) = {read_config, read_npy, read_options};
+    static void (*const READERS[])(const uint8_t *, size_t) = {read_config, read_npy, read_options,
+                                                                  read_elf};
     if (size)
         READERS[data[0] % (sizeof READERS / sizeof *READERS)](data + 1, size - 1);
     return 0;

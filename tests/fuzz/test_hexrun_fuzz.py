@@ -9,7 +9,9 @@ import io
 import os
 import re
 import shutil
+import struct
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +22,7 @@ from packager.runner import generated_tables
 
 HERE = Path(__file__).parent
 SOURCES = Path(str(resources.folder("templates"))) / "runner"
-UNITS = ("choose", "config", "config_lines", "npy", "options", "platform_posix", "status")
+UNITS = ("choose", "config", "config_lines", "doctor_elf", "npy", "options", "platform_posix", "status")
 SECONDS = 4
 CONF = b"""format 2
 package a 1
@@ -51,6 +53,18 @@ OPTIONS = (
     b"--input\0x=a.npy\0--compare\0y=b.npy\0--min-cosine\0.99\0--duration\0001.5\0--profile\0basic\0--buffers\0auto",
     b"--iterations\0007\0--warmup\0002\0--json\0--save-context\0c.bin\0--soc\0sm8650\0--graph\0g\0--native\0--describe",
 )
+
+
+def skel() -> bytes:
+    """A Hexagon library with one segment, a dynamic section and a build id."""
+    dynamic = struct.pack("<8I", 5, 180, 1, 1, 1, 6, 0, 0)
+    names = b"\0libc++.so.1\0libc.so\0\0v2.51.0.260929181845\0"
+    segments = struct.pack("<8I", 1, 0, 0, 0, 240, 240, 4, 4) + struct.pack(
+        "<8I", 2, 148, 148, 148, 32, 32, 4, 4
+    )
+    head = b"\x7fELF\x01\x01\x01" + bytes(9)
+    head += struct.pack("<2H5I6H", 3, 164, 1, 0, 52, 0, 0x73, 52, 32, 2, 0, 0, 0)
+    return (head + segments).ljust(148, b"\0") + dynamic + names
 
 
 def npy(array: np.ndarray) -> bytes:
@@ -87,8 +101,9 @@ def fuzzer(tmp_path_factory: pytest.TempPathFactory) -> Path:
             ),
         ),
         (2, OPTIONS),
+        (3, (skel(), Path(sys.executable).read_bytes()[:1024])),
     ],
-    ids=["runner.conf", "npy", "command line"],
+    ids=["runner.conf", "npy", "command line", "library"],
 )
 def test_no_input_breaks_hexrun(fuzzer, tmp_path, kind, seeds):
     (corpus := tmp_path / "corpus").mkdir()

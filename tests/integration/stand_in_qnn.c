@@ -284,6 +284,23 @@ static qnn_error free_context(qnn_handle context, qnn_handle profile)
     return 0;
 }
 
+static const char BINARY[] = "what is composed, stored";
+
+static qnn_error get_binary_size(qnn_handle context, uint64_t *size)
+{
+    (void)context;
+    *size = setting("BINARY_SIZE", sizeof BINARY);
+    return setting("BINARY_ERROR", 0);
+}
+
+static qnn_error get_binary(qnn_handle context, void *out, uint64_t capacity, uint64_t *size)
+{
+    (void)context;
+    memcpy(out, BINARY, capacity < sizeof BINARY ? (size_t)capacity : sizeof BINARY);
+    *size = setting("BINARY_WRITTEN", sizeof BINARY);
+    return 0;
+}
+
 static qnn_error retrieve(qnn_handle context, const char *name, qnn_handle *graph)
 {
     (void)context;
@@ -442,6 +459,8 @@ EXPORT qnn_error QnnInterface_getProviders(const struct qnn_interface ***provide
                  .context_create_from_binary = open_context,
                  .graph_set_config = set_graph_config,
                  .graph_finalize = finalize,
+                 .context_get_binary_size = get_binary_size,
+                 .context_get_binary = get_binary,
                  .context_free = free_context,
                  .graph_retrieve = retrieve,
                  .graph_execute = execute,
