@@ -56,7 +56,7 @@ def test_the_page_has_a_section_for_each_wheel_and_for_nothing_else():
 def test_a_wheel_for_two_processors_is_two_sets(audits):
     simulator, device = audits["onnxruntime-qnn 2.7.0, win_amd64"].sets
 
-    assert (simulator.abi, simulator.socs) == ("amd64-msvc", ())
+    assert (simulator.abi, simulator.socs) == ("windows-x86_64", ())
     assert (device.abi, device.socs) == ("windows-arm64", ("v68", "v73", "v81"))
 
 

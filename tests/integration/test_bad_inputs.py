@@ -173,7 +173,7 @@ def test_an_operator_the_npu_does_not_have_is_named_with_its_node(project):
 
     message = project.refused(4)
 
-    assert "1 Asinh: bend_it" in message
+    assert "1 Asinh (float32 rank 2 → float32 rank 2): bend_it" in message
     assert "mix" not in message
     assert "qcs9075" in message
 
@@ -187,7 +187,7 @@ def test_an_operator_whose_output_size_depends_on_the_data_is_named_with_its_nod
 
     message = project.refused(4)
 
-    assert "1 NonZero: where_is_it" in message
+    assert "1 NonZero (float32 rank 2 → int64 rank 2): where_is_it" in message
     assert "size depends on the data" in message
 
 

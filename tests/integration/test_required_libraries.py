@@ -89,7 +89,7 @@ def test_the_report_and_the_readme_name_what_the_device_has_to_hold(required, tm
     assert builds - {None} == {"v2.51.0.260929181845"}  # libQnnSystem names none
     assert all(path in readme and file["blob"]["sha256"] in readme for path, file in needed.items())
     assert "build v2.51.0.260929181845." in readme
-    assert "licences" not in readme
+    assert "share/licenses" not in readme
 
 
 def test_dpkg_reads_which_packages_bring_the_libraries(required):
