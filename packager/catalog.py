@@ -107,6 +107,7 @@ class FormatRow(Frozen):
     name_most: int | None = None
     file_most: int | None = None
     whole_most: int | None = None
+    into_system: bool = False
     called: str | None = None
     parts: tuple[str, ...] = ()
     app: bool = False

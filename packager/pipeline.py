@@ -13,6 +13,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from packager import formats
 from packager.bundle import Bundle, BundleFile
 from packager.codeprint import codeprint, surroundings
 from packager.emission import emission, require_writable, unchanged
@@ -219,6 +220,7 @@ def _stage(
 
     for plan in plans:
         require_tools(plan)
+        formats.require_tools(plan)
     outcomes = []
     with _runners(plans, store, tell) as (runners, parts):
         fetched = [acquisition.libraries(plan) for plan in plans]

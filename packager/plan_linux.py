@@ -10,9 +10,6 @@ from packager.manifest_model import Target
 
 _Add = Callable[[tuple[str | int, ...], str, str], None]
 
-# Formats whose packages are installed by a manager that runs scripts.
-_INSTALLED = ("deb", "ipk", "rpm")
-
 
 def refuse_linux(target: Target, at: tuple[str | int, ...], add: _Add) -> None:
     """Tell `add` of every word that could have no effect, and of folders that no board searches."""
@@ -22,11 +19,12 @@ def refuse_linux(target: Target, at: tuple[str | int, ...], add: _Add) -> None:
     if target.os != "linux":
         add((*at, "linux"), f"{target.os} has no use for these words", "remove the section from this target")
         return
-    if not set(target.formats) & set(_INSTALLED):
+    fitting = [row.id for row in catalog.formats().values() if row.into_system]
+    if not set(target.formats) & set(fitting):
         add(
             (*at, "linux"),
-            "an archive that is unpacked by hand changes nothing in the system",
-            f"add a format that is installed: {', '.join(_INSTALLED)}",
+            "none of these formats puts files into the system",
+            f"add a format that is installed: {', '.join(fitting)}",
         )
     known = [row["folder"] for row in catalog.table("drivers")["firmware_folder"] if row["system"] == "linux"]
     for position, folder in enumerate(linux.board_folders):

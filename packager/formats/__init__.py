@@ -37,6 +37,14 @@ class Rearranged(Protocol):
 
 
 @runtime_checkable
+class Tooled(Protocol):
+    """A format that a program outside hexpack writes."""
+
+    def require_tools(self) -> None:
+        """Raises InputUnavailable when the program is not there, before anybody has waited for it."""
+
+
+@runtime_checkable
 class Wrapped(Protocol):
     """A format whose files are in an archive inside the package, which is read back in its place."""
 
@@ -91,6 +99,14 @@ _WRITERS = {
     "mender": "mender:Mender",
     "rauc": "rauc:Rauc",
 }
+
+
+def require_tools(plan: TargetPlan) -> None:
+    """Raises InputUnavailable when a program that the target's formats need is not installed."""
+    for package in plan.packages:
+        writer = by_id(package.format)
+        if isinstance(writer, Tooled):
+            writer.require_tools()
 
 
 def by_id(id: str) -> Format:  # noqa: A002

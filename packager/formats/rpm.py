@@ -39,6 +39,10 @@ class Rpm:
         """The name in the output folder. Raises ValueError when the plan has no such package."""
         return planned_name(plan, "rpm")
 
+    def require_tools(self) -> None:
+        """Raises InputUnavailable when nfpm is not installed."""
+        _program()
+
     def write(self, plan: TargetPlan, bundle: Bundle, out: BinaryIO, *, epoch: int) -> None:
         """Write the package. Raises InputUnavailable when a file changed since it was staged.
 

@@ -11,6 +11,7 @@ from typing import Any, Literal
 from packager import catalog
 from packager.bundle import Bundle
 from packager.formats.members import Member
+from packager.layouts import required_of
 from packager.plan_model import PackagePlan, TargetPlan
 from packager.templating import fill
 
@@ -136,8 +137,14 @@ def _environment(plan: TargetPlan, bundle: Bundle, home: str) -> list[tuple[str,
     named = dict(service.environment) if service else {}
     if not plan.abi.simulator:
         for variable in _SEARCH_PATHS:
-            named.setdefault(variable, f"/{home}/{_dsp_folder(bundle)}")
+            named.setdefault(variable, _searched(plan, bundle, home))
     return sorted(named.items())
+
+
+def _searched(plan: TargetPlan, bundle: Bundle, home: str) -> str:
+    """Where the DSP's libraries are: in the package, or where the manifest says that the device has them."""
+    on_device = required_of(plan)
+    return on_device.dsp_folder if on_device else f"/{home}/{_dsp_folder(bundle)}"
 
 
 def _dsp_files(bundle: Bundle) -> list[tuple[str, str]]:

@@ -6,6 +6,7 @@ import posixpath
 import textwrap
 from collections.abc import Sequence
 
+from packager import catalog
 from packager.bundle import BundleFile, HostFile
 from packager.layouts import Layout, layout_of
 from packager.layouts.sizes import sizes
@@ -39,6 +40,15 @@ def readme(plan: TargetPlan, files: Sequence[BundleFile], required: Sequence[Hos
         required=required,
         installed={package.format: package for package in plan.packages},
         input=next(iter(plan.model.inputs or ["input"])),
+        service=_service(plan),
         sizes=about,
         left_out=[(textwrap.wrap(", ".join(one.names), _COLUMNS), one.why) for one in about.left_out],
     )
+
+
+def _service(plan: TargetPlan) -> str | None:
+    """What the target's packages call their service, where they bring one."""
+    if plan.linux is None or plan.linux.service is None:
+        return None
+    rows = catalog.formats()
+    return next((package.name for package in plan.packages if rows[package.format].into_system), None)

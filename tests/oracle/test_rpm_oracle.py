@@ -7,7 +7,9 @@ import os
 
 import pytest
 
+from packager.errors import InputUnavailable
 from packager.facts.archive import read_archive
+from packager.formats import require_tools
 from packager.manifest_linux import LinuxSystem, Service
 from tests.make.bundle import TREE, bundle_of, target_plan, whole_bundle
 
@@ -134,3 +136,16 @@ def test_our_facts_are_one_json_document(write, tmp_path):
     assert facts["format"] == "rpm"
     links = {member["name"]: member["link"] for member in facts["members"] if member["link"]}
     assert links["usr/lib/text-direction/lib/libBackend.so.1"] == "libBackend.so"
+
+
+def test_without_nfpm_an_rpm_is_refused_before_anything_is_compiled(monkeypatch):
+    monkeypatch.setattr("shutil.which", lambda *_arguments, **_words: None)
+
+    with pytest.raises(InputUnavailable, match="nfpm, which writes rpm packages, is not installed"):
+        require_tools(PLAN)
+
+
+def test_a_format_that_hexpack_writes_itself_needs_no_tool(monkeypatch):
+    monkeypatch.setattr("shutil.which", lambda *_arguments, **_words: None)
+
+    require_tools(target_plan(formats=("deb", "tar.zst")))

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from packager.formats.services import systemd_word
+from packager.manifest_host import Host
 from packager.manifest_linux import LinuxSystem, Service
 from packager.plan_model import TargetPlan
 from tests.make.bundle import bundle_of, target_plan
@@ -75,6 +76,13 @@ def test_variables_of_a_service_are_quoted_and_those_of_the_user_win(tmp_path):
         '"DSP_LIBRARY_PATH=/a;/b"',
         r'"WORDS=of \"more\" 100%% $HOME"',
     ]
+
+
+def test_a_service_searches_where_the_device_has_its_libraries(tmp_path):
+    host = Host(libraries="/usr/lib", dsp="/usr/lib/dsp/cdsp")
+    plan = plan_with(service=SERVICE).model_copy(update={"vendor_libraries": "require", "host": host})
+
+    assert 'Environment="DSP_LIBRARY_PATH=/usr/lib/dsp/cdsp"\n' in unit(plan, tmp_path)
 
 
 def test_a_simulator_has_no_device_to_ask_for(tmp_path):

@@ -87,6 +87,13 @@ def test_it_says_how_to_install_run_and_diagnose_and_has_no_loose_ends(name):
     assert not [line for line in text.splitlines() if line != line.rstrip()]
 
 
+@pytest.mark.parametrize("format_id", ["deb", "ipk", "rpm", "swu"])
+def test_a_service_is_named_as_the_package_is_whatever_its_format(format_id):
+    plan = target_plan(name="board", formats=(format_id,)).model_copy(update={"linux": LINUX})
+
+    assert "  systemctl status text-direction-board  " in documents.readme(plan, files_of(plan))
+
+
 def test_sizes_count_every_byte_once_with_the_largest_first():
     plan = PLANS["linux"]
 
