@@ -216,7 +216,7 @@ def _stage(
     """Compile, prove, lay out and judge targets; runners are built meanwhile."""
     from packager.contexts import Compilation
     from packager.parts import require_tools
-    from packager.staging import Staging, compiles_of, qairt_builds
+    from packager.staging import Staging, compiles_of, facts_of_base, qairt_builds
 
     for plan in plans:
         require_tools(plan)
@@ -236,7 +236,8 @@ def _stage(
             bundle, examined = Staging(store, plan).stage(libraries, contexts, runner, more)
             proofs = tuple(proof for context in contexts for proof in context.proofs)
             asked = tuple(context.asked for context in contexts)
-            case = Case(plan=plan, files=examined, proofs=proofs, asked=asked)
+            below = facts_of_base(base.image, store) if base else None
+            case = Case(plan=plan, files=examined, proofs=proofs, asked=asked, base=below)
             findings = judge(case, Stage.FILES)
             outcomes.append(
                 Outcome(

@@ -8,9 +8,19 @@ from collections.abc import Iterable, Sequence
 from pydantic import TypeAdapter
 
 from packager import catalog, layouts
-from packager.bundle import DSP_LIBRARY, MODEL_LIBRARY, SPLIT_MODEL, SUPPORT, Bundle, BundleFile, HostFile
+from packager.bundle import (
+    DSP_LIBRARY,
+    MODEL_LIBRARY,
+    SPLIT_MODEL,
+    SUPPORT,
+    BaseImage,
+    Bundle,
+    BundleFile,
+    HostFile,
+)
 from packager.codeprint import codeprint, surroundings
 from packager.contexts import ContextAsset
+from packager.facts.base_image import BaseImageFacts, read_base_image
 from packager.facts.identify import examine
 from packager.facts.types import ContextFacts, DamagedFacts, ElfFacts, Facts
 from packager.layouts import debian, documents
@@ -204,6 +214,17 @@ class Staging:
             return facts  # a reader that ran out of time or memory must get another chance
         self._store.record("facts", key, _FACTS.dump_python(facts, mode="json"))
         return facts
+
+
+def facts_of_base(image: BaseImage, store: Store) -> BaseImageFacts:
+    """What the layers of a base image hold, remembered by their digests. Raises UnreadableFile."""
+    layers = [layer.blob.sha256 for layer in image.layers]
+    key = key_of({"layers": layers, "hexpack": codeprint("facts"), "tools": surroundings()})
+    known = store.recall_as(BaseImageFacts, "base-image", key)
+    if known is None:
+        known = read_base_image(layer.local for layer in image.layers)
+        store.record("base-image", key, known.model_dump(mode="json"))
+    return known
 
 
 def _graph_names(facts: Facts) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from typing import NamedTuple, TypeVar
 from pydantic import Field
 
 from packager.bundle import BundleFile, BundleLink
+from packager.facts.base_image import BaseImageFacts
 from packager.facts.types import ContextFacts, DamagedFacts, Facts, OnnxFacts
 from packager.manifest_model import Allow
 from packager.model import Frozen
@@ -20,7 +21,7 @@ F = TypeVar("F")
 
 CONCERNS = (
     "releases", "libraries", "dependencies", "drivers", "systems", "android", "linux", "qnx", "silicon",
-    "models", "assets", "contexts", "configuration", "search_paths", "packages", "provenance",
+    "models", "assets", "contexts", "configuration", "search_paths", "packages", "images", "provenance",
 )  # fmt: skip
 
 UNUSED_ALLOW = "HEX601"  # not a registered rule: only `allowed` knows which entries were of use
@@ -122,7 +123,8 @@ class Case(Frozen):
     """Everything that rules may look at for one target.
 
     `model` is the source model, where it is an ONNX file. In an `inferred` case the plan was read off files
-    that somebody else made: it says what they are for, and wishes nothing.
+    that somebody else made: it says what they are for, and wishes nothing. `base` is what a container image
+    is built on, where there is to be one.
     """
 
     plan: TargetPlan
@@ -132,6 +134,7 @@ class Case(Frozen):
     inferred: bool = False
     proofs: tuple[Proof, ...] = ()
     asked: tuple[Asked, ...] = ()
+    base: BaseImageFacts | None = None
 
     @property
     def incomplete(self) -> bool:

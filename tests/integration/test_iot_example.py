@@ -19,7 +19,20 @@ pytestmark = needs_registry
 EXAMPLE = ROOT / "examples" / "iot-gateway" / "app.toml"
 STEM = "text-direction-gateway-1.0.0-linux-arm64"
 EXTENSIONS = ("-compose.tar", "-meta.tar.gz", ".mender", ".oci.tar", ".raucb", ".swu")
-BASE = {"etc/os-release": b"ID=tiny\n", "usr/lib/aarch64-linux-gnu/libc.so.6": b"stands for a C library"}
+LIBRARIES = (
+    "libm.so.6",
+    "libdl.so.2",
+    "libpthread.so.0",
+    "librt.so.1",
+    "libgcc_s.so.1",
+    "ld-linux-aarch64.so.1",
+)
+BASE = {
+    "etc/os-release": b"ID=tiny\n",
+    "usr/lib/libc.so.6": b"GNU C Library (tiny) stable release version 2.41.\n",
+    "usr/lib/libstdc++.so.6": b"GLIBCXX_3.4.33\0",
+    **{f"usr/lib/{name}": b"" for name in LIBRARIES},
+}
 
 
 @pytest.fixture(scope="module")
