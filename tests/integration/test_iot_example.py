@@ -14,6 +14,7 @@ from packager.audit import audit
 from packager.facts.archive import read_archive
 from tests.integration.program import ROOT, run
 from tests.integration.registry import needs_registry, started
+from tests.make.elf import shared_library
 
 pytestmark = needs_registry
 EXAMPLE = ROOT / "examples" / "iot-gateway" / "app.toml"
@@ -24,6 +25,7 @@ LIBRARIES = (
     "libdl.so.2",
     "libpthread.so.0",
     "librt.so.1",
+    "libatomic.so.1",
     "libgcc_s.so.1",
     "ld-linux-aarch64.so.1",
 )
@@ -31,7 +33,7 @@ BASE = {
     "etc/os-release": b"ID=tiny\n",
     "usr/lib/libc.so.6": b"GNU C Library (tiny) stable release version 2.41.\n",
     "usr/lib/libstdc++.so.6": b"GLIBCXX_3.4.33\0",
-    **{f"usr/lib/{name}": b"" for name in LIBRARIES},
+    **{f"usr/lib/{name}": shared_library(build=None, soname=name) for name in LIBRARIES},
 }
 
 
