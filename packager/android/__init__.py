@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from packager import catalog
-from packager.bundle import Bundle
+from packager.bundle import Bundle, BundleFile
 from packager.catalog import Abi
 from packager.errors import ManifestError
 from packager.model import Frozen
 from packager.plan_model import TargetPlan
+
+MODELS = "hexpack_models"  # folder of the models in an AI pack
 
 
 class Platform(Frozen):
@@ -62,13 +64,11 @@ def installed_name(program: str) -> str:
     return f"lib{program}_program.so"
 
 
-def index(bundle: Bundle, places: Mapping[str, str]) -> str:
-    """What is copied out of the assets at the first run: digest, size and path in the tree, a line each.
+def index(files: Iterable[BundleFile]) -> str:
+    """What is copied out of the assets at the first run: digest, size and path in the tree, a line each."""
+    return "".join(f"{file.blob.sha256} {file.blob.size} {file.path}\n" for file in files)
 
-    `places` says where each file of the bundle stands in the package.
-    """
-    return "".join(
-        f"{file.blob.sha256} {file.blob.size} {file.path}\n"
-        for file in bundle.files
-        if places.get(file.path, "").startswith("assets/")
-    )
+
+def assets_of(bundle: Bundle, places: Mapping[str, str]) -> tuple[BundleFile, ...]:
+    """The files of a bundle that stand among a package's assets; `places` says where each stands."""
+    return tuple(file for file in bundle.files if places.get(file.path, "").startswith("assets/"))

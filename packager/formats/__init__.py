@@ -92,6 +92,7 @@ _WRITERS = {
     "adb": "adb:Adb",
     "aar": "aar:Aar",
     "apk": "apk:Apk",
+    "aipack": "aipack:AiPack",
     "oci": "oci:Oci",
     "compose": "compose:Compose",
     "yocto": "yocto:Yocto",

@@ -34,11 +34,16 @@ class Aar:
         return planned_name(plan, "aar")
 
     def places(self, plan: TargetPlan, bundle: Bundle) -> Mapping[str, str]:
-        """Where the files of the tree and the parts stand; the tree's README and sums are left out."""
+        """Where the files of the tree and the parts stand.
+
+        The tree's README and sums are left out, and models that an AI pack of the same target has.
+        """
         abi = android.abi_folder(plan.abi)
         parts = {part.path: place for part in bundle.parts if (place := _place_of_part(part, abi))}
         return parts | {
-            file.path: _place(plan, file, abi) for file in bundle.files if file.role not in _LEFT_OUT
+            file.path: _place(plan, file, abi)
+            for file in bundle.files
+            if file.role not in _LEFT_OUT and not _is_delivered_apart(plan, file)
         }
 
     def write(self, plan: TargetPlan, bundle: Bundle, out: BinaryIO, *, epoch: int) -> None:
@@ -56,6 +61,11 @@ class Aar:
             [*members, *(Member(path, _FILE, text.encode()) for path, text in texts.items())],
             epoch=epoch,
         )
+
+
+def _is_delivered_apart(plan: TargetPlan, file: BundleFile) -> bool:
+    """Whether the target's AI pack has this model."""
+    return file.soc is not None and any(package.format == "aipack" for package in plan.packages)
 
 
 def _place(plan: TargetPlan, file: BundleFile, abi: str) -> str:
@@ -91,7 +101,12 @@ def _texts(plan: TargetPlan, bundle: Bundle, places: Mapping[str, str]) -> dict[
         "README.md": fill("aar", "README.md.jinja", **words),
         _METADATA: "aarFormatVersion=1.0\naarMetadataVersion=1.0\n"
         f"minCompileSdk={platform.min_compile_sdk}\n",
-        f"assets/{android.assets(plan.package.name)}/index.txt": android.index(bundle, places),
+        f"assets/{android.assets(plan.package.name)}/index.txt": android.index(
+            android.assets_of(bundle, places)
+        ),
+        f"assets/{android.assets(plan.package.name)}/models.txt": android.index(
+            file for file in bundle.files if _is_delivered_apart(plan, file)
+        ),
     }
 
 

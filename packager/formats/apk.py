@@ -48,7 +48,9 @@ class Apk:
         files = [file for file in (*bundle.files, *bundle.parts) if file.path in places]
         texts = {
             "AndroidManifest.xml": compiled(_manifest(plan)),
-            f"assets/{android.assets(plan.package.name)}/index.txt": android.index(bundle, places).encode(),
+            f"assets/{android.assets(plan.package.name)}/index.txt": android.index(
+                android.assets_of(bundle, places)
+            ).encode(),
         }
         members = [Member(places[file.path], _FILE, content=file) for file in files]
         members += [Member(path, _FILE, content) for path, content in texts.items()]

@@ -53,6 +53,10 @@ def android_bundle(plan: TargetPlan, tmp_path: Path, *, classes: bool = False) -
         )  # type: ignore[arg-type]
         for place, name, data, role in contents
     ]
+    files = [
+        file.model_copy(update={"soc": file.name.removesuffix(".bin")}) if file.role == "context" else file
+        for file in files
+    ]
     texts = {"README.txt": documents.readme(plan, files), "SHA256SUMS": documents.sums(files, layout)}
     roles = {"SHA256SUMS": "sums", "README.txt": "document"}
     files += [bundle_file(name, text.encode(), tmp_path, role=roles[name]) for name, text in texts.items()]

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from packager import resources
+from packager.formats import by_id
 from tests.make.android import android_bundle, android_plan
 
 JAVA = Path(__file__).parent / "java"
@@ -21,18 +22,18 @@ TREE = ["dsp/libQnnHtpV73Skel.so", "dsp/libQnnHtpV75Skel.so", "share/licenses/LI
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
-    """(archive's members, class path): the archive, and the app compiled against its classes."""
+    """(archive's members by the target's formats, class path of the app): the classes are the same for both."""
     if shutil.which("javac") is None and os.environ.get("CI") != "true":
         pytest.skip("javac is not installed (Debian: apt-get install openjdk-17-jdk-headless)")
     folder = tmp_path_factory.mktemp("built")
-    plan = android_plan("aar")
-    from packager.formats import by_id
-
-    with (folder / "x.aar").open("w+b") as out:
-        by_id("aar").write(plan, android_bundle(plan, folder, classes=True), out, epoch=0)
-    with zipfile.ZipFile(folder / "x.aar") as archive:
-        members = {name: archive.read(name) for name in archive.namelist()}
-    (folder / "classes.jar").write_bytes(members["classes.jar"])
+    bundle = android_bundle(android_plan("aar"), folder, classes=True)
+    members = {}
+    for formats in (("aar",), ("aar", "aipack")):
+        with (folder / "x.aar").open("w+b") as out:
+            by_id("aar").write(android_plan(*formats), bundle, out, epoch=0)
+        with zipfile.ZipFile(folder / "x.aar") as archive:
+            members[formats] = {name: archive.read(name) for name in archive.namelist()}
+    (folder / "classes.jar").write_bytes(members[formats]["classes.jar"])
     stubs = Path(str(resources.folder("templates"))) / "aar" / "stubs"
     sources = [path for path in stubs.rglob("*.java") if path.name != "Os.java"] + list(JAVA.rglob("*.java"))
     jar = folder / "classes.jar"
@@ -43,8 +44,18 @@ def built(tmp_path_factory):
 @pytest.fixture
 def app(built, tmp_path):
     """An app as it is after its installation; calling it runs it, and gives the lines that it prints."""
+    return installed(built, tmp_path, ("aar",))
+
+
+@pytest.fixture
+def app_without_models(built, tmp_path):
+    """An app whose models are in an AI pack."""
+    return installed(built, tmp_path, ("aar", "aipack"))
+
+
+def installed(built, tmp_path, formats):
     members, class_path = built
-    for name, content in members.items():
+    for name, content in members[formats].items():
         where = {"jni": "lib", "assets": "assets"}.get(name.split("/")[0])
         if where:
             target = tmp_path / where / (name.split("/", 2)[2] if where == "lib" else name.split("/", 1)[1])
@@ -75,7 +86,7 @@ def test_at_the_first_run_everything_is_copied_and_the_tree_is_the_package_s(app
     lines = app()
     tree = Path(value(lines, "folder"))
 
-    assert opened(lines) == [*TREE[:2], "index.txt", *TREE[2:]]
+    assert opened(lines) == [*TREE[:2], "index.txt", "models.txt", *TREE[2:]]
     for path in TREE:
         assert (tree / path).read_bytes() == (
             app.folder / "assets/hexpack/text-direction" / path
@@ -90,7 +101,7 @@ def test_at_the_second_run_nothing_is_copied(app):
 
     again = app()
 
-    assert opened(again) == ["index.txt"]
+    assert opened(again) == ["index.txt", "models.txt"]
     assert value(again, "folder") == value(first, "folder")
 
 
@@ -163,3 +174,39 @@ def test_libraries_that_stay_inside_the_apk_are_refused_with_the_setting_that_he
     shutil.rmtree(app.folder / "lib")
 
     assert "useLegacyPackaging" in value(app(), "refused")
+
+
+def pack(folder, **models):
+    """What Play has delivered."""
+    folder.mkdir()
+    for name, content in models.items():
+        (folder / f"{name}.bin").write_bytes(content)
+    return {"PACK": str(folder)}
+
+
+MODEL = b"context of sm8650" * 999
+
+
+def test_the_model_of_an_ai_pack_takes_its_place_in_the_tree_without_a_copy(app_without_models, tmp_path):
+    delivered = pack(tmp_path / "pack", sm8650=MODEL)
+
+    lines = app_without_models(**delivered)
+
+    assert "share/models/sm8650.bin" not in opened(lines)
+    assert value(lines, "models") == "1"
+    assert Path(value(lines, "model")).resolve() == tmp_path / "pack/sm8650.bin"
+    assert value(app_without_models(**delivered), "models") == "1"
+
+
+@pytest.mark.parametrize(
+    ("models", "said"),
+    [({}, "no model of this package is in"), ({"sm8650": b"other"}, "is not what was packaged: 5 bytes")],
+)
+def test_a_pack_without_a_model_or_of_another_version_is_refused_in_words(
+    models, said, app_without_models, tmp_path
+):
+    assert said in value(app_without_models(**pack(tmp_path / "pack", **models)), "refused")
+
+
+def test_an_archive_with_its_own_models_takes_none_from_a_pack(app, tmp_path):
+    assert "holds its models itself" in value(app(**pack(tmp_path / "pack", sm8650=MODEL)), "refused")

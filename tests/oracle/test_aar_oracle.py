@@ -53,7 +53,7 @@ def test_the_index_names_every_other_asset_with_its_digest(unpacked, tool, tmp_p
     lines = (unpacked / ASSETS / "index.txt").read_text().splitlines()
     paths = [line.split(" ", 2)[2] for line in lines]
 
-    assert sorted([*paths, "index.txt"]) == names(unpacked / ASSETS)
+    assert sorted([*paths, "index.txt", "models.txt"]) == names(unpacked / ASSETS)
     sums = tmp_path / "sums"
     sums.write_text(
         "".join(f"{sha256}  {unpacked / ASSETS / path}\n" for sha256, _, path in map(str.split, lines))

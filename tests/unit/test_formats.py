@@ -28,7 +28,7 @@ from tests.make.unpack import (
 )
 
 EPOCH = 1_700_000_000
-OF_ANDROID = ("adb", "aar", "apk")  # other trees than Linux has; tests/oracle/test_a*_oracle.py
+OF_ANDROID = ("adb", "aar", "apk", "aipack")  # other trees than Linux has; tests/oracle/test_a*_oracle.py
 FORMATS = (
     "tar.gz",
     "tar.zst",

@@ -44,6 +44,9 @@ public final class App {
         HexpackRuntime runtime;
         try {
             runtime = HexpackRuntime.prepare(new Installed(arguments[0]));
+            if (System.getenv("PACK") != null) {
+                System.out.println("models " + runtime.useModels(new File(System.getenv("PACK"))));
+            }
         } catch (IOException refused) {
             System.out.println("refused " + refused.getMessage());
             return;
