@@ -29,6 +29,7 @@ SHARED_WORDS = {
         "-Werror",
         "-Wno-error",
         "-fno-ident",
+        "-fno-math-errno",
         "-fomit-frame-pointer",
         "-fvisibility=hidden",
     ),

@@ -90,7 +90,7 @@ def test_a_container_is_composed_and_given_back_in_order(device, stand_in):
     calls = [line.split()[0] for line in device.journal if not line.startswith(("vote", "createPower"))]
     assert ran.code == 0, ran.err
     assert calls == [
-        "logCreate", "deviceCreate", "contextCreate", "systemDlcCreateFromFile", "systemDlcComposeGraphs",
+        "logCreate", "backendCreate", "deviceCreate", "contextCreate", "systemDlcCreateFromFile", "systemDlcComposeGraphs",
         "graphRetrieve", "graphFinalize", "destroyPowerConfigId", "contextFree", "deviceFree", "backendFree",
         "logFree", "systemDlcFree", "systemLogFree",
     ]  # fmt: skip

@@ -123,7 +123,7 @@ def stand_in(store: Store) -> Path:
 def probe(store: Store) -> Path:
     """The program that asks a bundle's backend, compiled once for each text of it."""
     runner = Path(str(resources.folder("templates"))) / "runner"
-    sources = [HERE / "probe.c", runner / "backend_log.c", runner / "json.c"]
+    sources = [HERE / "probe.c", *(runner / name for name in ("backend_log.c", "json.c", "status.c"))]
     headers = [runner / name for name in ("qnn_abi.h", "backend_log.h", "json.h")]
     return compiled(store, "probe", sources, (f"-I{runner}", "-ldl"), headers)
 
