@@ -21,11 +21,11 @@ from packager.manifest import load
 from packager.plan import make_plan
 from packager.report import show, table
 from packager.units import human_size
-from tests.bench import compiling, formats, runner
+from tests.bench import compiling, fetching, formats, runner
 from tests.bench.packing import Job, bundle_of_files, measure, peak_memory
 
 REPEATS = 5
-SMALL, LARGE = 16 << 20, 3 << 30
+SMALL, MIDDLE, LARGE = 16 << 20, 512 << 20, 3 << 30
 CONTENT = ("*.so*", "*.dll", "*.cat", "*.bin", "hexrun*")
 
 
@@ -81,6 +81,15 @@ def main(manifest: Path) -> None:
             rows.add_row(what, f"{took:.2f} s", f"{python:.2f} s", f"{took / python:.1f}", target)
 
         timed("package, nothing changed / python start", package, "under 1 s")
+        eight = hexpack(
+            "package",
+            "--manifest",
+            str(fetching.eight_targets(manifest, work / "eight")),
+            "--out",
+            str(work / "8"),
+        )
+        subprocess.run(eight, check=True)
+        timed("package of 8 targets, nothing changed / python start", eight, "under 1 s")
         timed("--list / python start", hexpack("--list"), "under 0.5 s")
         broken = work / "broken.toml"
         broken.write_text(
@@ -123,6 +132,19 @@ def main(manifest: Path) -> None:
                 f"peak memory, {format_id} of one 3 GB file / of 16 MB",
                 human_size(large), human_size(small), f"{large / small:.2f}", "flat",
             )  # fmt: skip
+        fetched = fetching.measure(MIDDLE, work)
+        rows.add_row(
+            f"fetching {human_size(fetched.size)} into the store / cp + sync + sha256sum",
+            f"{fetched.seconds:.2f} s",
+            f"{fetched.yardstick_seconds:.2f} s",
+            f"{fetched.ratio:.2f}",
+            "one pass",
+        )
+        small, large = (fetching.peak_memory(size, work) for size in (SMALL, LARGE))
+        rows.add_row(
+            "peak memory, fetching 3 GB / 16 MB",
+            human_size(large), human_size(small), f"{large / small:.2f}", "flat",
+        )  # fmt: skip
         shutil.rmtree(dist)
     show(rows)
     compiling.main(manifest)

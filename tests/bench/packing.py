@@ -151,10 +151,11 @@ def pack_one(format_id: str, path: str, sha256: str) -> None:
     plan = target_plan(formats=(format_id,))
     by_id(format_id).write(plan, bundle, cast("BinaryIO", Nowhere()), epoch=EPOCH)
     children = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
-    sys.stdout.write(f"{max(_peak_resident_bytes(), children)}\n")
+    sys.stdout.write(f"{max(peak_resident_bytes(), children)}\n")
 
 
-def _peak_resident_bytes() -> int:
+def peak_resident_bytes() -> int:
+    """Of this process since it began."""
     # Not getrusage: its ru_maxrss keeps what the parent had before exec.
     status = Path("/proc/self/status").read_text(encoding="ascii")
     (line,) = (line for line in status.splitlines() if line.startswith("VmHWM:"))
